@@ -1,0 +1,1 @@
+//! One module per subcommand: its arguments as typed, and what it does.

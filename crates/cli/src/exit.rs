@@ -1,0 +1,62 @@
+//! How a command ends: exit codes and the one error message a user sees.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// What a command that ran to its end found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Everything is fine: exit code 0.
+    Fine,
+    /// A check or a prediction failed: exit code 1.
+    Failed,
+}
+
+/// The user's input is wrong: exit code 2, with a hint.
+#[derive(Debug)]
+pub struct UserError {
+    what: String,
+    hint: Option<String>,
+}
+
+impl UserError {
+    /// An error that says what is wrong and where.
+    pub fn new(what: impl fmt::Display) -> Self {
+        Self { what: what.to_string(), hint: None }
+    }
+
+    /// Adds the line that says what to do about it.
+    pub fn hint(mut self, hint: impl fmt::Display) -> Self {
+        self.hint = Some(hint.to_string());
+        self
+    }
+}
+
+impl fmt::Display for UserError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for UserError {}
+
+/// Prints an error once, to stderr, and turns the outcome into an exit code.
+pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
+    match outcome {
+        Ok(Verdict::Fine) => ExitCode::SUCCESS,
+        Ok(Verdict::Failed) => ExitCode::from(1),
+        Err(error) => match error.downcast_ref::<UserError>() {
+            Some(user) => {
+                eprintln!("error: {error:#}");
+                if let Some(hint) = &user.hint {
+                    eprintln!("hint: {hint}");
+                }
+                ExitCode::from(2)
+            }
+            None => {
+                eprintln!("internal error: {error:#}");
+                ExitCode::from(3)
+            }
+        },
+    }
+}

@@ -1,0 +1,19 @@
+//! Fixed-order numeric primitives: the same bits on every machine.
+//!
+//! **Does**: matrix products, layer norm, GELU, attention of one query per row, elementwise
+//! functions, ordered reductions, AdamW, random streams, in `f32` and `f64`.
+//!
+//! **Refuses**: to know what a policy, a cut or a system is; to allocate on a hot path; to spawn
+//! threads; to call the platform's transcendental functions.
+//!
+//! **One design decision.** Every kernel is written once as safe, inlined Rust and compiled three
+//! times (AVX-512, AVX2 with FMA, portable) behind the crate's `dispatch!` macro. Vectors run across
+//! *outputs*; a sum over an index runs in that index's order, or in a fixed pattern of partial sums
+//! that does not depend on the vector width. So the three paths give identical bits, and a test says so.
+
+pub mod isa;
+pub mod math;
+mod real;
+
+pub use isa::Isa;
+pub use real::Real;
