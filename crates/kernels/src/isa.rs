@@ -100,9 +100,9 @@ impl FromStr for Isa {
 /// `$body` must be `#[inline(always)]` safe code: it is inlined into one wrapper per path, so the
 /// compiler vectorises the same source three times. Nothing else in the workspace is `unsafe`.
 macro_rules! dispatch {
-    ($(#[$meta:meta])* pub fn $name:ident<R: Real>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident<R: Real>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
         $(#[$meta])*
-        pub fn $name<R: Real>(isa: $crate::Isa, $($arg: $ty),*) $(-> $ret)? {
+        $vis fn $name<R: Real>(isa: $crate::Isa, $($arg: $ty),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
             fn avx512<R: Real>($($arg: $ty),*) $(-> $ret)? { $body($($arg),*) }

@@ -11,9 +11,15 @@
 //! *outputs*; a sum over an index runs in that index's order, or in a fixed pattern of partial sums
 //! that does not depend on the vector width. So the three paths give identical bits, and a test says so.
 
+pub mod attention;
+pub mod elementwise;
+pub mod gelu;
 pub mod isa;
 pub mod math;
+pub mod norm;
+pub mod optim;
 mod real;
+pub mod reduce;
 
 pub use isa::Isa;
 pub use real::Real;

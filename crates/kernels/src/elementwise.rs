@@ -1,0 +1,512 @@
+//! Arithmetic on batch lanes: unary and binary functions, column movement, and their adjoints.
+//!
+//! An operation lives in one place: value and derivative stand side by side. Adjoint kernels add to
+//! their target if `accumulate`, and store otherwise (the first contribution needs no zero fill).
+
+use crate::Real;
+use crate::isa::dispatch;
+use crate::reduce;
+
+/// A function of one argument, applied to every element.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unary {
+    /// -x
+    Neg,
+    /// x^2
+    Square,
+    /// 1 / x
+    Recip,
+    /// sqrt(x)
+    Sqrt,
+    /// e^x
+    Exp,
+    /// ln(x)
+    Ln,
+    /// sin(x)
+    Sin,
+    /// cos(x)
+    Cos,
+    /// tan(x)
+    Tan,
+    /// tanh(x)
+    Tanh,
+    /// atanh(x)
+    Atanh,
+    /// 1 / (1 + e^-x)
+    Sigmoid,
+    /// atanh(z) / z, by its even series for |z| < 1e-3
+    AtanhRatio,
+    /// sin(h) / h, by its even series for |h| < 1e-1
+    SinRatio,
+}
+
+/// A function of two arguments of the same width, or of a wide one and a single column.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Binary {
+    /// a + b
+    Add,
+    /// a - b
+    Sub,
+    /// a * b
+    Mul,
+    /// a / b
+    Div,
+}
+
+/// Which operand of a [`Binary`] an adjoint belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// `a`
+    First,
+    /// `b`
+    Second,
+}
+
+#[inline(always)]
+fn put<R: Real>(target: &mut R, value: R, accumulate: bool) {
+    *target = if accumulate { *target + value } else { value };
+}
+
+#[inline(always)]
+fn atanh_ratio<R: Real>(z: R) -> R {
+    let s = z * z;
+    let c = R::from_f64;
+    let series = c(1.0 / 7.0).mul_add(s, c(0.2)).mul_add(s, c(1.0 / 3.0)).mul_add(s, R::ONE);
+    let small = z.abs() < c(1e-3);
+    let safe = if small { c(0.5) } else { z };
+    let quotient = safe.atanh() / safe;
+    if small { series } else { quotient }
+}
+
+/// d/dz (atanh(z)/z) = (1/(1-z^2) - atanh(z)/z) / z; series 2z/3 + 4z^3/5 + 6z^5/7.
+#[inline(always)]
+fn atanh_ratio_slope<R: Real>(z: R, value: R) -> R {
+    let s = z * z;
+    let c = R::from_f64;
+    let small = z.abs() < c(5e-2);
+    let series = z * c(10.0 / 11.0)
+        .mul_add(s, c(8.0 / 9.0))
+        .mul_add(s, c(6.0 / 7.0))
+        .mul_add(s, c(0.8))
+        .mul_add(s, c(2.0 / 3.0));
+    let safe = if small { c(0.5) } else { z };
+    let direct = (R::ONE / (R::ONE - s) - value) / safe;
+    if small { series } else { direct }
+}
+
+#[inline(always)]
+fn sin_ratio<R: Real>(h: R) -> R {
+    let s = h * h;
+    let c = R::from_f64;
+    let series = c(1.0 / 362_880.0)
+        .mul_add(s, c(-1.0 / 5_040.0))
+        .mul_add(s, c(1.0 / 120.0))
+        .mul_add(s, c(-1.0 / 6.0))
+        .mul_add(s, R::ONE);
+    let small = h.abs() < c(1e-1);
+    let safe = if small { R::ONE } else { h };
+    let quotient = safe.sin() / safe;
+    if small { series } else { quotient }
+}
+
+/// d/dh (sin(h)/h) = (cos(h) - sin(h)/h) / h; series -h/3 + h^3/30 - h^5/840 + h^7/45360.
+#[inline(always)]
+fn sin_ratio_slope<R: Real>(h: R, value: R) -> R {
+    let s = h * h;
+    let c = R::from_f64;
+    let small = h.abs() < c(2e-1);
+    let series = h * c(-1.0 / 3_991_680.0)
+        .mul_add(s, c(1.0 / 45_360.0))
+        .mul_add(s, c(-1.0 / 840.0))
+        .mul_add(s, c(1.0 / 30.0))
+        .mul_add(s, c(-1.0 / 3.0));
+    let safe = if small { R::ONE } else { h };
+    let direct = (safe.cos() - value) / safe;
+    if small { series } else { direct }
+}
+
+#[inline(always)]
+fn map<R: Real>(x: &[R], out: &mut [R], f: impl Fn(R) -> R) {
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = f(x);
+    }
+}
+
+#[inline(always)]
+fn unary_body<R: Real>(op: Unary, x: &[R], out: &mut [R]) {
+    match op {
+        Unary::Neg => map(x, out, |x| -x),
+        Unary::Square => map(x, out, |x| x * x),
+        Unary::Recip => map(x, out, |x| R::ONE / x),
+        Unary::Sqrt => map(x, out, R::sqrt),
+        Unary::Exp => map(x, out, R::exp),
+        Unary::Ln => map(x, out, R::ln),
+        Unary::Sin => map(x, out, R::sin),
+        Unary::Cos => map(x, out, R::cos),
+        Unary::Tan => map(x, out, R::tan),
+        Unary::Tanh => map(x, out, R::tanh),
+        Unary::Atanh => map(x, out, R::atanh),
+        Unary::Sigmoid => map(x, out, R::sigmoid),
+        Unary::AtanhRatio => map(x, out, atanh_ratio),
+        Unary::SinRatio => map(x, out, sin_ratio),
+    }
+}
+
+#[inline(always)]
+fn pull<R: Real>(
+    x: &[R],
+    y: &[R],
+    dy: &[R],
+    dx: &mut [R],
+    accumulate: bool,
+    slope: impl Fn(R, R) -> R,
+) {
+    let n = dx.len();
+    let (x, y, dy) = (&x[..n], &y[..n], &dy[..n]);
+    for i in 0..n {
+        put(&mut dx[i], dy[i] * slope(x[i], y[i]), accumulate);
+    }
+}
+
+#[inline(always)]
+fn unary_adjoint_body<R: Real>(
+    op: Unary,
+    x: &[R],
+    y: &[R],
+    dy: &[R],
+    dx: &mut [R],
+    accumulate: bool,
+) {
+    let one = R::ONE;
+    let half = R::from_f64(0.5);
+    match op {
+        Unary::Neg => pull(x, y, dy, dx, accumulate, |_, _| -one),
+        Unary::Square => pull(x, y, dy, dx, accumulate, |x, _| x + x),
+        Unary::Recip => pull(x, y, dy, dx, accumulate, |_, y| -(y * y)),
+        Unary::Sqrt => pull(x, y, dy, dx, accumulate, |_, y| half / y),
+        Unary::Exp => pull(x, y, dy, dx, accumulate, |_, y| y),
+        Unary::Ln => pull(x, y, dy, dx, accumulate, |x, _| one / x),
+        Unary::Sin => pull(x, y, dy, dx, accumulate, |x, _| x.cos()),
+        Unary::Cos => pull(x, y, dy, dx, accumulate, |x, _| -x.sin()),
+        Unary::Tan => pull(x, y, dy, dx, accumulate, |_, y| y.mul_add(y, one)),
+        Unary::Tanh => pull(x, y, dy, dx, accumulate, |_, y| one - y * y),
+        Unary::Atanh => pull(x, y, dy, dx, accumulate, |x, _| one / (one - x * x)),
+        Unary::Sigmoid => pull(x, y, dy, dx, accumulate, |_, y| y * (one - y)),
+        Unary::AtanhRatio => pull(x, y, dy, dx, accumulate, atanh_ratio_slope),
+        Unary::SinRatio => pull(x, y, dy, dx, accumulate, sin_ratio_slope),
+    }
+}
+
+#[inline(always)]
+fn zip<R: Real>(a: &[R], b: &[R], out: &mut [R], f: impl Fn(R, R) -> R) {
+    let n = out.len();
+    let (a, b) = (&a[..n], &b[..n]);
+    for i in 0..n {
+        out[i] = f(a[i], b[i]);
+    }
+}
+
+/// `b` has one column that serves all `width` columns of `a`.
+#[inline(always)]
+fn zip_column<R: Real>(width: usize, a: &[R], b: &[R], out: &mut [R], f: impl Fn(R, R) -> R) {
+    for ((a, out), &b) in a.chunks_exact(width).zip(out.chunks_exact_mut(width)).zip(b) {
+        for i in 0..width {
+            out[i] = f(a[i], b);
+        }
+    }
+}
+
+#[inline(always)]
+fn binary_body<R: Real>(op: Binary, a: &[R], b: &[R], out: &mut [R]) {
+    match op {
+        Binary::Add => zip(a, b, out, |a, b| a + b),
+        Binary::Sub => zip(a, b, out, |a, b| a - b),
+        Binary::Mul => zip(a, b, out, |a, b| a * b),
+        Binary::Div => zip(a, b, out, |a, b| a / b),
+    }
+}
+
+#[inline(always)]
+fn binary_column_body<R: Real>(op: Binary, width: usize, a: &[R], b: &[R], out: &mut [R]) {
+    match op {
+        Binary::Add => zip_column(width, a, b, out, |a, b| a + b),
+        Binary::Sub => zip_column(width, a, b, out, |a, b| a - b),
+        Binary::Mul => zip_column(width, a, b, out, |a, b| a * b),
+        Binary::Div => zip_column(width, a, b, out, |a, b| a / b),
+    }
+}
+
+/// The adjoint of one operand, per element: `slope(a, b, y)`.
+#[inline(always)]
+fn slope_of<R: Real>(op: Binary, operand: Operand, a: R, b: R, y: R) -> R {
+    let _ = a;
+    match (op, operand) {
+        (Binary::Add, _) | (Binary::Sub, Operand::First) => R::ONE,
+        (Binary::Sub, Operand::Second) => -R::ONE,
+        (Binary::Mul, Operand::First) => b,
+        (Binary::Mul, Operand::Second) => a,
+        (Binary::Div, Operand::First) => R::ONE / b,
+        (Binary::Div, Operand::Second) => -(y / b),
+    }
+}
+
+#[inline(always)]
+fn binary_adjoint_body<R: Real>(
+    op: Binary,
+    operand: Operand,
+    a: &[R],
+    b: &[R],
+    y: &[R],
+    dy: &[R],
+    d: &mut [R],
+    accumulate: bool,
+) {
+    let n = d.len();
+    let (a, b, y, dy) = (&a[..n], &b[..n], &y[..n], &dy[..n]);
+    for i in 0..n {
+        put(&mut d[i], dy[i] * slope_of(op, operand, a[i], b[i], y[i]), accumulate);
+    }
+}
+
+#[inline(always)]
+fn binary_column_adjoint_body<R: Real>(
+    op: Binary,
+    operand: Operand,
+    width: usize,
+    a: &[R],
+    b: &[R],
+    y: &[R],
+    dy: &[R],
+    d: &mut [R],
+    accumulate: bool,
+) {
+    let rows = a.chunks_exact(width).zip(y.chunks_exact(width)).zip(dy.chunks_exact(width));
+    for (row, (((a, y), dy), &b)) in rows.zip(b).enumerate() {
+        match operand {
+            Operand::First => {
+                let d = &mut d[row * width..][..width];
+                for i in 0..width {
+                    put(&mut d[i], dy[i] * slope_of(op, operand, a[i], b, y[i]), accumulate);
+                }
+            }
+            Operand::Second => {
+                let sum = reduce::accumulate(width, |i, sum: R| {
+                    dy[i].mul_add(slope_of(op, operand, a[i], b, y[i]), sum)
+                });
+                put(&mut d[row], sum, accumulate);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn affine_body<R: Real>(x: &[R], scale: &[R], offset: &[R], out: &mut [R]) {
+    let width = scale.len();
+    let offset = &offset[..width];
+    for (x, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
+        for i in 0..width {
+            out[i] = x[i].mul_add(scale[i], offset[i]);
+        }
+    }
+}
+
+#[inline(always)]
+fn affine_adjoint_body<R: Real>(scale: &[R], dy: &[R], dx: &mut [R], accumulate: bool) {
+    let width = scale.len();
+    for (dy, dx) in dy.chunks_exact(width).zip(dx.chunks_exact_mut(width)) {
+        for i in 0..width {
+            put(&mut dx[i], dy[i] * scale[i], accumulate);
+        }
+    }
+}
+
+#[inline(always)]
+fn columns_body<R: Real>(
+    source: &[R],
+    source_width: usize,
+    source_start: usize,
+    target: &mut [R],
+    target_width: usize,
+    target_start: usize,
+    columns: usize,
+    accumulate: bool,
+) {
+    let rows = source.chunks_exact(source_width).zip(target.chunks_exact_mut(target_width));
+    for (source, target) in rows {
+        let source = &source[source_start..][..columns];
+        let target = &mut target[target_start..][..columns];
+        for i in 0..columns {
+            put(&mut target[i], source[i], accumulate);
+        }
+    }
+}
+
+#[inline(always)]
+fn sub_tiled_body<R: Real>(width: usize, times: usize, a: &[R], b: &[R], out: &mut [R]) {
+    let wide = width * times;
+    let rows = a.chunks_exact(wide).zip(b.chunks_exact(width)).zip(out.chunks_exact_mut(wide));
+    for ((a, b), out) in rows {
+        for (a, out) in a.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
+            for i in 0..width {
+                out[i] = a[i] - b[i];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn sub_tiled_adjoint_body<R: Real>(
+    width: usize,
+    times: usize,
+    dy: &[R],
+    db: &mut [R],
+    accumulate: bool,
+) {
+    for (dy, db) in dy.chunks_exact(width * times).zip(db.chunks_exact_mut(width)) {
+        if !accumulate {
+            db.fill(R::ZERO);
+        }
+        for dy in dy.chunks_exact(width) {
+            for i in 0..width {
+                db[i] -= dy[i];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn row_sum_body<R: Real>(width: usize, x: &[R], out: &mut [R]) {
+    for (x, out) in x.chunks_exact(width).zip(out) {
+        *out = reduce::sum_body(x);
+    }
+}
+
+#[inline(always)]
+fn row_sum_adjoint_body<R: Real>(width: usize, dy: &[R], dx: &mut [R], accumulate: bool) {
+    for (dx, &dy) in dx.chunks_exact_mut(width).zip(dy) {
+        for dx in dx {
+            put(dx, dy, accumulate);
+        }
+    }
+}
+
+#[inline(always)]
+fn weighted_square_body<R: Real>(weight: &[R], x: &[R], out: &mut [R]) {
+    let width = weight.len();
+    for (x, out) in x.chunks_exact(width).zip(out) {
+        *out = reduce::accumulate(width, |i, sum: R| (weight[i] * x[i]).mul_add(x[i], sum));
+    }
+}
+
+#[inline(always)]
+fn weighted_square_adjoint_body<R: Real>(
+    weight: &[R],
+    x: &[R],
+    dy: &[R],
+    dx: &mut [R],
+    accumulate: bool,
+) {
+    let width = weight.len();
+    let two = R::from_f64(2.0);
+    for ((x, dx), &dy) in x.chunks_exact(width).zip(dx.chunks_exact_mut(width)).zip(dy) {
+        for i in 0..width {
+            put(&mut dx[i], dy * (two * weight[i] * x[i]), accumulate);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_body<R: Real>(x: &[R], out: &mut [R]) {
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out += x;
+    }
+}
+
+#[inline(always)]
+fn add_scaled_body<R: Real>(factor: R, x: &[R], out: &mut [R]) {
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = factor.mul_add(x, *out);
+    }
+}
+
+#[inline(always)]
+fn times_body<R: Real>(a: &[R], b: &[R], out: &mut [R], accumulate: bool) {
+    let n = out.len();
+    let (a, b) = (&a[..n], &b[..n]);
+    for i in 0..n {
+        put(&mut out[i], a[i] * b[i], accumulate);
+    }
+}
+
+dispatch! {
+    /// `out = op(x)`.
+    pub fn unary<R: Real>(op: Unary, x: &[R], out: &mut [R]) = unary_body;
+}
+dispatch! {
+    /// The adjoint of a unary function's argument; `y` is its value.
+    pub fn unary_adjoint<R: Real>(op: Unary, x: &[R], y: &[R], dy: &[R], dx: &mut [R], accumulate: bool) = unary_adjoint_body;
+}
+dispatch! {
+    /// `out = a op b`, same widths.
+    pub fn binary<R: Real>(op: Binary, a: &[R], b: &[R], out: &mut [R]) = binary_body;
+}
+dispatch! {
+    /// `out = a op b` where `b` is a single column.
+    pub fn binary_column<R: Real>(op: Binary, width: usize, a: &[R], b: &[R], out: &mut [R]) = binary_column_body;
+}
+dispatch! {
+    /// The adjoint of one operand of `y = a op b`, same widths.
+    pub fn binary_adjoint<R: Real>(op: Binary, operand: Operand, a: &[R], b: &[R], y: &[R], dy: &[R], d: &mut [R], accumulate: bool) = binary_adjoint_body;
+}
+dispatch! {
+    /// The adjoint of one operand of `y = a op b` where `b` is a single column.
+    pub fn binary_column_adjoint<R: Real>(op: Binary, operand: Operand, width: usize, a: &[R], b: &[R], y: &[R], dy: &[R], d: &mut [R], accumulate: bool) = binary_column_adjoint_body;
+}
+dispatch! {
+    /// `out = x * scale + offset`, per column.
+    pub fn affine<R: Real>(x: &[R], scale: &[R], offset: &[R], out: &mut [R]) = affine_body;
+}
+dispatch! {
+    /// The adjoint of [`affine`]'s argument.
+    pub fn affine_adjoint<R: Real>(scale: &[R], dy: &[R], dx: &mut [R], accumulate: bool) = affine_adjoint_body;
+}
+dispatch! {
+    /// Copies (or adds) a range of columns of one matrix to a range of columns of another.
+    pub fn columns<R: Real>(source: &[R], source_width: usize, source_start: usize, target: &mut [R], target_width: usize, target_start: usize, columns: usize, accumulate: bool) = columns_body;
+}
+dispatch! {
+    /// `out = a - [b, b, ..., b]`, `b` repeated `times` times along the columns.
+    pub fn sub_tiled<R: Real>(width: usize, times: usize, a: &[R], b: &[R], out: &mut [R]) = sub_tiled_body;
+}
+dispatch! {
+    /// The adjoint of [`sub_tiled`]'s repeated operand.
+    pub fn sub_tiled_adjoint<R: Real>(width: usize, times: usize, dy: &[R], db: &mut [R], accumulate: bool) = sub_tiled_adjoint_body;
+}
+dispatch! {
+    /// The ordered sum of each row.
+    pub fn row_sum<R: Real>(width: usize, x: &[R], out: &mut [R]) = row_sum_body;
+}
+dispatch! {
+    /// The adjoint of [`row_sum`]'s argument.
+    pub fn row_sum_adjoint<R: Real>(width: usize, dy: &[R], dx: &mut [R], accumulate: bool) = row_sum_adjoint_body;
+}
+dispatch! {
+    /// The ordered sum of `weight[c] * x[c]^2` over each row.
+    pub fn weighted_square<R: Real>(weight: &[R], x: &[R], out: &mut [R]) = weighted_square_body;
+}
+dispatch! {
+    /// The adjoint of [`weighted_square`]'s argument.
+    pub fn weighted_square_adjoint<R: Real>(weight: &[R], x: &[R], dy: &[R], dx: &mut [R], accumulate: bool) = weighted_square_adjoint_body;
+}
+dispatch! {
+    /// `out += x`.
+    pub fn add<R: Real>(x: &[R], out: &mut [R]) = add_body;
+}
+dispatch! {
+    /// `out += factor * x`, fused.
+    pub fn add_scaled<R: Real>(factor: R, x: &[R], out: &mut [R]) = add_scaled_body;
+}
+dispatch! {
+    /// `out = a * b`, added or stored.
+    pub fn times<R: Real>(a: &[R], b: &[R], out: &mut [R], accumulate: bool) = times_body;
+}

@@ -1,0 +1,115 @@
+//! The optimizer's arithmetic: global norm, clipping factor, AdamW.
+//!
+//! AdamW with decoupled weight decay, in this order and precision:
+//! `theta <- theta - lr wd theta`; `m <- b1 m + (1-b1) g`; `v <- b2 v + (1-b2) g^2`;
+//! `theta <- theta - lr (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)`.
+
+use crate::isa::dispatch;
+use crate::{Isa, Real, reduce};
+
+/// AdamW's settings, in the precision of the configuration file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamW {
+    /// Learning rate.
+    pub rate: f64,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// Added to the square root of the second moment.
+    pub eps: f64,
+    /// Decoupled weight decay, applied to every parameter.
+    pub decay: f64,
+}
+
+/// Scalars of one step, rounded once to the working precision.
+#[derive(Clone, Copy)]
+struct Step<R> {
+    keep: R,
+    beta1: R,
+    beta1_rest: R,
+    beta2: R,
+    beta2_rest: R,
+    rate: R,
+    unbias1: R,
+    unbias2: R,
+    eps: R,
+    factor: R,
+}
+
+/// The Euclidean norm of the whole gradient, in `f64` and in logical order.
+pub fn global_norm<R: Real>(isa: Isa, gradient: &[R]) -> f64 {
+    reduce::norm_squared(isa, gradient).sqrt()
+}
+
+#[inline(always)]
+fn scale_body<R: Real>(factor: R, x: &mut [R]) {
+    for v in x {
+        *v = *v * factor;
+    }
+}
+
+dispatch! {
+    /// Multiplies every element by `factor`.
+    pub fn scale<R: Real>(factor: R, x: &mut [R]) = scale_body;
+}
+
+#[inline(always)]
+fn adamw_body<R: Real>(s: Step<R>, theta: &mut [R], m: &mut [R], v: &mut [R], g: &[R]) {
+    let n = theta.len();
+    let (m, v, g) = (&mut m[..n], &mut v[..n], &g[..n]);
+    for i in 0..n {
+        let gradient = g[i] * s.factor;
+        let first = s.beta1.mul_add(m[i], s.beta1_rest * gradient);
+        let second = s.beta2.mul_add(v[i], s.beta2_rest * (gradient * gradient));
+        m[i] = first;
+        v[i] = second;
+        let denominator = (second * s.unbias2).sqrt() + s.eps;
+        theta[i] = theta[i] * s.keep - s.rate * (first * s.unbias1) / denominator;
+    }
+}
+
+dispatch! {
+    fn adamw_dispatched<R: Real>(s: Step<R>, theta: &mut [R], m: &mut [R], v: &mut [R], g: &[R]) = adamw_body;
+}
+
+/// One AdamW step in place. `step` counts from 1; `factor` is the clipping factor, applied to the
+/// gradient on the way in so that clipping costs no pass of its own.
+pub fn adamw<R: Real>(
+    isa: Isa,
+    settings: &AdamW,
+    step: u64,
+    factor: R,
+    theta: &mut [R],
+    m: &mut [R],
+    v: &mut [R],
+    gradient: &[R],
+) {
+    let correction = |beta: f64| 1.0 / (1.0 - power(beta, step));
+    let scalars = Step {
+        keep: R::from_f64(1.0 - settings.rate * settings.decay),
+        beta1: R::from_f64(settings.beta1),
+        beta1_rest: R::from_f64(1.0 - settings.beta1),
+        beta2: R::from_f64(settings.beta2),
+        beta2_rest: R::from_f64(1.0 - settings.beta2),
+        rate: R::from_f64(settings.rate),
+        unbias1: R::from_f64(correction(settings.beta1)),
+        unbias2: R::from_f64(correction(settings.beta2)),
+        eps: R::from_f64(settings.eps),
+        factor,
+    };
+    adamw_dispatched(isa, scalars, theta, m, v, gradient);
+}
+
+/// `base^exponent` by repeated squaring: `powi` is left to the platform, this is not.
+pub fn power(base: f64, mut exponent: u64) -> f64 {
+    let (mut result, mut square) = (1.0, base);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        exponent >>= 1;
+    }
+    result
+}

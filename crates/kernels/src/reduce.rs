@@ -1,0 +1,110 @@
+//! Sums: one home, one order.
+//!
+//! Element `i` of a sum goes to partial sum `i % 16`; the partials are then added by halving
+//! (`0+8, 1+9, ...`, then `0+4, ...`). Sixteen partials fill one AVX-512 register, two AVX2 registers
+//! or a plain array: the bits are those of the pattern, not of the machine.
+
+use crate::Real;
+use crate::isa::dispatch;
+
+/// The number of partial sums.
+pub const LANES: usize = 16;
+
+#[inline(always)]
+pub(crate) fn combine<R: Real>(mut partial: [R; LANES]) -> R {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            partial[i] += partial[i + half];
+        }
+        half /= 2;
+    }
+    partial[0]
+}
+
+/// The ordered sum of `term(i)` for `i` in `0..n`, where each term is fused onto its partial sum.
+#[inline(always)]
+pub(crate) fn accumulate<R: Real>(n: usize, mut fuse: impl FnMut(usize, R) -> R) -> R {
+    let mut partial = [R::ZERO; LANES];
+    let whole = n / LANES * LANES;
+    let mut base = 0;
+    while base < whole {
+        for (lane, sum) in partial.iter_mut().enumerate() {
+            *sum = fuse(base + lane, *sum);
+        }
+        base += LANES;
+    }
+    for (lane, sum) in partial.iter_mut().enumerate().take(n - whole) {
+        *sum = fuse(whole + lane, *sum);
+    }
+    combine(partial)
+}
+
+#[inline(always)]
+pub(crate) fn sum_body<R: Real>(x: &[R]) -> R {
+    accumulate(x.len(), |i, sum| sum + x[i])
+}
+
+#[inline(always)]
+pub(crate) fn dot_body<R: Real>(a: &[R], b: &[R]) -> R {
+    let n = a.len();
+    let b = &b[..n];
+    accumulate(n, |i, sum| a[i].mul_add(b[i], sum))
+}
+
+#[inline(always)]
+fn norm_squared_body<R: Real>(x: &[R]) -> f64 {
+    accumulate(x.len(), |i, sum: f64| {
+        let wide = x[i].to_f64();
+        wide.mul_add(wide, sum)
+    })
+}
+
+#[inline(always)]
+fn dot_wide_body<R: Real>(a: &[R], b: &[R]) -> f64 {
+    let n = a.len();
+    let b = &b[..n];
+    accumulate(n, |i, sum: f64| a[i].to_f64().mul_add(b[i].to_f64(), sum))
+}
+
+dispatch! {
+    /// The ordered sum of `x`.
+    pub fn sum<R: Real>(x: &[R]) -> R = sum_body;
+}
+dispatch! {
+    /// The ordered scalar product of `a` and `b` (`b` at least as long).
+    pub fn dot<R: Real>(a: &[R], b: &[R]) -> R = dot_body;
+}
+dispatch! {
+    /// The squared Euclidean norm, accumulated in `f64` whatever the precision of `x`.
+    pub fn norm_squared<R: Real>(x: &[R]) -> f64 = norm_squared_body;
+}
+dispatch! {
+    /// The scalar product accumulated in `f64` whatever the precision of the operands.
+    pub fn dot_wide<R: Real>(a: &[R], b: &[R]) -> f64 = dot_wide_body;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Isa;
+
+    #[test]
+    fn every_path_gives_the_documented_pattern() {
+        for n in [0, 1, 3, 15, 16, 17, 64, 105] {
+            let x: Vec<f32> = (0..n).map(|i| ((i * 37 % 19) as f32 - 7.3) / 3.0).collect();
+            let mut partial = [0f32; 16];
+            for (i, v) in x.iter().enumerate() {
+                partial[i % 16] += v;
+            }
+            for half in [8, 4, 2, 1] {
+                for i in 0..half {
+                    partial[i] += partial[i + half];
+                }
+            }
+            for isa in Isa::available() {
+                assert_eq!(sum(isa, &x).to_bits(), partial[0].to_bits(), "{isa} n = {n}");
+            }
+        }
+    }
+}
