@@ -13,6 +13,7 @@
 
 pub mod isa;
 pub mod math;
+pub mod product;
 mod real;
 
 pub use isa::Isa;
