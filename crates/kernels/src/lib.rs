@@ -18,6 +18,7 @@ pub mod isa;
 pub mod math;
 pub mod norm;
 pub mod optim;
+pub mod product;
 mod real;
 pub mod reduce;
 

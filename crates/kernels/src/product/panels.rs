@@ -1,0 +1,105 @@
+//! The packed layout of a weight matrix: panels of 32 columns, each `[k][32]`, zero-padded.
+//!
+//! One layout on every machine: 32 columns are two AVX-512 vectors or four AVX2 vectors of `f32`, so
+//! each path reads a panel front to back, and a packed matrix means the same wherever it is read.
+
+use crate::Real;
+use crate::isa::{Isa, dispatch};
+
+/// Panel width: the same on every machine.
+pub const PANEL: usize = 32;
+
+/// A k x n matrix packed in zero-padded panels of [`PANEL`] columns: `[panel][k][PANEL]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panels<R> {
+    k: usize,
+    n: usize,
+    data: Vec<R>,
+}
+
+impl<R: Real> Panels<R> {
+    /// A packed k x n matrix of zeros.
+    pub fn zeros(k: usize, n: usize) -> Self {
+        Self { k, n, data: vec![R::ZERO; n.div_ceil(PANEL) * k * PANEL] }
+    }
+
+    /// Rows of the packed matrix: the terms of one sum.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Columns of the packed matrix, padding not counted.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Bytes held on the heap, padding counted.
+    pub fn bytes(&self) -> usize {
+        self.data.capacity() * size_of::<R>()
+    }
+
+    /// Packs `w`, row-major k x n.
+    pub fn pack(&mut self, isa: Isa, w: &[R]) {
+        self.check(w);
+        if self.k > 0 && self.n > 0 {
+            copy_rows(isa, self.k, self.n, w, &mut self.data);
+        }
+    }
+
+    /// Packs the transpose of `w`, which is row-major n x k.
+    pub fn pack_transposed(&mut self, isa: Isa, w: &[R]) {
+        self.check(w);
+        if self.k > 0 && self.n > 0 {
+            copy_columns(isa, self.k, w, &mut self.data);
+        }
+    }
+
+    /// Panel `index`, one array per term of the sum.
+    #[inline(always)]
+    pub(super) fn panel(&self, index: usize) -> &[[R; PANEL]] {
+        &self.data.as_chunks().0[index * self.k..][..self.k]
+    }
+
+    fn check(&self, w: &[R]) {
+        let (k, n) = (self.k, self.n);
+        assert!(
+            w.len() == k * n,
+            "packing a {k} x {n} matrix needs {} values, got {}",
+            k * n,
+            w.len()
+        );
+    }
+}
+
+dispatch! {
+    pub fn copy_rows<R: Real>(k: usize, n: usize, w: &[R], data: &mut [R]) = copy_rows_body;
+}
+
+#[inline(always)]
+fn copy_rows_body<R: Real>(k: usize, n: usize, w: &[R], data: &mut [R]) {
+    for (p, panel) in data.chunks_exact_mut(k * PANEL).enumerate() {
+        let first = p * PANEL;
+        for (row, target) in w.chunks_exact(n).zip(panel.as_chunks_mut::<PANEL>().0) {
+            match row[first..].first_chunk::<PANEL>() {
+                Some(full) => *target = *full,
+                None => target[..n - first].copy_from_slice(&row[first..]),
+            }
+        }
+    }
+}
+
+dispatch! {
+    pub fn copy_columns<R: Real>(k: usize, w: &[R], data: &mut [R]) = copy_columns_body;
+}
+
+#[inline(always)]
+fn copy_columns_body<R: Real>(k: usize, w: &[R], data: &mut [R]) {
+    for (panel, columns) in data.chunks_exact_mut(k * PANEL).zip(w.chunks(PANEL * k)) {
+        let panel = panel.as_chunks_mut::<PANEL>().0;
+        for (c, column) in columns.chunks_exact(k).enumerate() {
+            for (target, value) in panel.iter_mut().zip(column) {
+                target[c] = *value;
+            }
+        }
+    }
+}
