@@ -104,11 +104,14 @@ struct Quadrant {
 fn quadrant(magnitude: f32) -> Quadrant {
     let shifted = magnitude.mul_add(std::f32::consts::FRAC_2_PI, ROUND);
     let n = shifted - ROUND;
-    // Cody and Waite with fused multiply-add: the first difference is exact, the rounding of the
-    // second is kept in `low`, so r + low is accurate even beside a multiple of pi/2.
+    // Cody and Waite with fused multiply-add: the first difference is exact, and so is the second,
+    // as r + low (a two-sum). The reduction stays accurate beside a multiple of pi/2.
     let first = n.mul_add(-HALF_PI[0], magnitude);
-    let r = n.mul_add(-HALF_PI[1], first);
-    let low = n.mul_add(-HALF_PI[1], first - r);
+    let product = n * HALF_PI[1];
+    let r = first - product;
+    let back = r - first;
+    let low = (first - (r - back)) - (product + back);
+    let low = low - n.mul_add(HALF_PI[1], -product);
     let low = n.mul_add(-HALF_PI[2], low);
 
     let z = r * r;
