@@ -1,6 +1,6 @@
 """Prints the polynomial coefficients of `src/math/{f32,f64}.rs`. Needs mpmath.
 
-Each target is interpolated at Chebyshev nodes of its interval in 60 digits, then every coefficient is
+Each target is interpolated at Chebyshev nodes of its interval in 120 digits, then every coefficient is
 rounded to the working type. The printed error is that of the rounded polynomial, relative to the
 whole function (the weight beside each target). The constants after them are exact sums of parts, for
 reductions with fused multiply-add.
@@ -9,7 +9,7 @@ reductions with fused multiply-add.
 import struct
 from mpmath import mp, mpf, atanh, cos, exp, log, log1p, pi, sin, sqrt
 
-mp.dps = 60
+mp.dps = 120
 
 
 def to_f32(x):
@@ -37,7 +37,7 @@ def interpolate(target, lo, hi, count):
 def fit(name, target, weight, lo, hi, count, rounding):
     lo, hi = mpf(lo), mpf(hi)
     # The targets are quotients that vanish over vanish at 0: step aside, with digits to spare.
-    aside = lambda x: target(x if abs(x) > 1e-9 else mpf("1e-9"))
+    aside = lambda x: target(x if abs(x) > 1e-20 else mpf("1e-20"))
     done = [mpf(rounding(c)) for c in interpolate(aside, lo, hi, count)]
     worst = mpf(0)
     for i in range(1001):
@@ -77,7 +77,7 @@ ln_p = lambda f: (log1p(f) - f + f**2 / 2) / f**3
 ln_l = lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z
 atanh_a = lambda z: (atanh(sqrt(z)) / sqrt(z) - 1) / z
 
-for rounding, n_exp, n_sin, n_cos, n_atanh in ((to_f32, 5, 3, 3, 4), (float, 10, 6, 6, 8)):
+for rounding, n_exp, n_sin, n_cos, n_atanh in ((to_f32, 6, 3, 3, 4), (float, 11, 6, 6, 8)):
     fit("exp: (e^r - 1 - r)/r^2", exp_q, lambda r: r**2, -half_ln2, half_ln2, n_exp, rounding)
     fit("sin: (sin r / r - 1)/z", sin_s, lambda z: z, 0, squared, n_sin, rounding)
     fit("cos: (cos r - 1 + z/2)/z^2", cos_c, lambda z: z**2 * mpf("1.43"), 0, squared, n_cos, rounding)

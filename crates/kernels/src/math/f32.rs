@@ -40,7 +40,10 @@ fn reduced_exp_m1(x: f32) -> (u32, f32) {
     let n = shifted - ROUND;
     let r = n.mul_add(-LN_2[0], x); // exact
     let r = n.mul_add(-LN_2[1], r);
-    let q = polynomial(r, [5e-1, 1.666_657_6e-1, 4.166_655e-2, 8.363_195e-3, 1.392_657_3e-3]);
+    let q = polynomial(
+        r,
+        [5e-1, 1.666_666_7e-1, 4.166_646_3e-2, 8.333_310_5e-3, 1.393_367_4e-3, 1.989_101_7e-4],
+    );
     (shifted.to_bits(), (r * r).mul_add(q, r))
 }
 
@@ -160,6 +163,17 @@ pub fn tan(x: f32) -> f32 {
     if x.abs() <= TRIGONOMETRIC_DOMAIN { y } else { f32::NAN }
 }
 
+/// numerator / (a + b), as if the sum were not rounded; a and b >= 0, and b < a or nothing is lost.
+#[inline(always)]
+fn quotient(numerator: f32, a: f32, b: f32) -> f32 {
+    let sum = a + b;
+    let low = b - (sum - a);
+    let inverse = 1.0 / sum;
+    let y = numerator * inverse;
+    let rest = y.mul_add(-low, y.mul_add(-sum, numerator));
+    rest.mul_add(inverse, y)
+}
+
 /// Hyperbolic tangent, within 2 ulp; exactly 1 or -1 for |x| >= 10.
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
@@ -168,7 +182,7 @@ pub fn tanh(x: f32) -> f32 {
     let (n, m1) = reduced_exp_m1(2.0 * magnitude);
     let scale = power_of_two(n.wrapping_sub(ROUND.to_bits()).wrapping_add(127));
     let m = scale.mul_add(m1, scale - 1.0);
-    let y = signed_as(m / (m + 2.0), x);
+    let y = signed_as(quotient(m, 2.0, m), x);
     if x.is_nan() { f32::NAN } else { y }
 }
 
@@ -205,6 +219,6 @@ pub fn atanh(x: f32) -> f32 {
 pub fn sigmoid(x: f32) -> f32 {
     let t = exp(-x.abs());
     let numerator = if x < 0.0 { t } else { 1.0 };
-    let y = numerator / (1.0 + t);
+    let y = quotient(numerator, 1.0, t);
     if x.is_nan() { f32::NAN } else { y }
 }

@@ -49,16 +49,17 @@ fn reduced_exp_m1(x: f64) -> (u64, f64) {
     let q = polynomial(
         r,
         [
-            0.500_000_000_000_000_1,
-            0.166_666_666_666_666_69,
-            0.041_666_666_666_624_04,
-            0.008_333_333_333_330_055,
-            0.001_388_888_891_725_875_9,
-            0.000_198_412_698_630_882_55,
-            2.480_152_122_598_643_2e-5,
-            2.755_726_840_619_079_5e-6,
-            2.762_012_171_738_193_3e-7,
-            2.510_041_108_201_49e-8,
+            0.5,
+            0.166_666_666_666_666_7,
+            0.041_666_666_666_666_67,
+            0.008_333_333_333_326_12,
+            0.001_388_888_888_888_386_7,
+            0.000_198_412_698_748_739_75,
+            2.480_158_732_534_016_2e-5,
+            2.755_725_533_255_441e-6,
+            2.755_727_379_918_863_3e-7,
+            2.510_524_515_390_137e-8,
+            2.091_464_523_699_868_5e-9,
         ],
     );
     (shifted.to_bits(), (r * r).mul_add(q, r))
@@ -201,6 +202,17 @@ pub fn tan(x: f64) -> f64 {
     if x.abs() <= TRIGONOMETRIC_DOMAIN { y } else { f64::NAN }
 }
 
+/// numerator / (a + b), as if the sum were not rounded; a and b >= 0, and b < a or nothing is lost.
+#[inline(always)]
+fn quotient(numerator: f64, a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    let low = b - (sum - a);
+    let inverse = 1.0 / sum;
+    let y = numerator * inverse;
+    let rest = y.mul_add(-low, y.mul_add(-sum, numerator));
+    rest.mul_add(inverse, y)
+}
+
 /// Hyperbolic tangent, within 2 ulp; exactly 1 or -1 for |x| >= 20.
 #[inline(always)]
 pub fn tanh(x: f64) -> f64 {
@@ -209,7 +221,7 @@ pub fn tanh(x: f64) -> f64 {
     let (n, m1) = reduced_exp_m1(2.0 * magnitude);
     let scale = power_of_two(n.wrapping_sub(ROUND.to_bits()).wrapping_add(1023));
     let m = scale.mul_add(m1, scale - 1.0);
-    let y = signed_as(m / (m + 2.0), x);
+    let y = signed_as(quotient(m, 2.0, m), x);
     if x.is_nan() { f64::NAN } else { y }
 }
 
@@ -258,6 +270,6 @@ pub fn atanh(x: f64) -> f64 {
 pub fn sigmoid(x: f64) -> f64 {
     let t = exp(-x.abs());
     let numerator = if x < 0.0 { t } else { 1.0 };
-    let y = numerator / (1.0 + t);
+    let y = quotient(numerator, 1.0, t);
     if x.is_nan() { f64::NAN } else { y }
 }
