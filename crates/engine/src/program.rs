@@ -1,0 +1,316 @@
+//! A compiled program: one step, what it carries to the next, and what can be cut.
+
+use std::sync::Arc;
+
+use crate::graph::Graph;
+use crate::layout::Layout;
+use crate::trace::{Inner, Named, Node, Op, ParamId, Site, TraceError};
+
+/// A state or register: read at the start of a step, handed on at its end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Carried {
+    /// Its name.
+    pub name: String,
+    /// The site that reads it.
+    pub read: Site,
+    /// The site whose value the next step reads.
+    pub next: Site,
+    /// Columns.
+    pub width: usize,
+}
+
+/// Which side of an attention a site feeds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Key,
+    Value,
+}
+
+/// A causal attention and its cache.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct CacheSite {
+    pub name: String,
+    pub site: Site,
+    pub key: Site,
+    pub value: Site,
+    pub heads: usize,
+    pub dim: usize,
+}
+
+/// A cross-attention or set attention over the condition's tokens.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct TokenSite {
+    pub site: Site,
+    /// Sites of the condition graph.
+    pub key: Site,
+    pub value: Site,
+    pub heads: usize,
+    pub dim: usize,
+}
+
+/// A linear site and where its gradient is accumulated.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct LinearSite {
+    pub site: Site,
+    pub x: Site,
+    pub n_in: usize,
+    pub n_out: usize,
+    pub weight: ParamId,
+    pub bias: Option<ParamId>,
+    /// A parameter used by an earlier site too: accumulate aside, add at the end.
+    pub shared: bool,
+    pub role: Role,
+}
+
+/// What a linear site's output means to the memory half of a cut.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Role {
+    Plain,
+    /// Projects the stored representation into a cache (several, if attentions share it).
+    Projection(Vec<(usize, Side)>),
+    /// Reads a register directly.
+    RegisterRead(usize),
+}
+
+/// One step, compiled. Immutable; shared by every rollout and workspace.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) step: Graph,
+    pub(crate) condition: Graph,
+    pub(crate) tokens: usize,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) inputs: Vec<Named>,
+    pub(crate) condition_inputs: Vec<Named>,
+    pub(crate) states: Vec<Carried>,
+    pub(crate) registers: Vec<Carried>,
+    pub(crate) caches: Vec<CacheSite>,
+    pub(crate) crosses: Vec<TokenSite>,
+    pub(crate) sets: Vec<TokenSite>,
+    pub(crate) linears: Vec<LinearSite>,
+    pub(crate) condition_linears: Vec<LinearSite>,
+    pub(crate) taps: Vec<Named>,
+    pub(crate) loss: Option<Site>,
+    /// The longest rollout: the shortest learned table, if there is one.
+    pub(crate) max_steps: Option<usize>,
+}
+
+impl Program {
+    /// Names, shapes and places of the parameters.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// The step's instructions in order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.step.nodes
+    }
+
+    /// The condition's instructions in order.
+    pub fn condition_nodes(&self) -> &[Node] {
+        &self.condition.nodes
+    }
+
+    /// Tokens of the condition; 0 without a condition.
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// The physical states.
+    pub fn states(&self) -> &[Carried] {
+        &self.states
+    }
+
+    /// The memory registers.
+    pub fn registers(&self) -> &[Carried] {
+        &self.registers
+    }
+
+    /// Names of the caches, in the order of the layers.
+    pub fn cache_names(&self) -> impl Iterator<Item = &str> {
+        self.caches.iter().map(|c| c.name.as_str())
+    }
+
+    /// The site of the loss.
+    pub fn loss_site(&self) -> Option<Site> {
+        self.loss
+    }
+
+    /// Names of the per-step inputs with their widths.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.inputs.iter().map(|i| (i.name.as_str(), self.step.width(i.site)))
+    }
+
+    /// Names of the condition's inputs with their widths.
+    pub fn condition_inputs(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.condition_inputs.iter().map(|i| (i.name.as_str(), self.condition.width(i.site)))
+    }
+
+    /// The site of a tap, a state or an input.
+    pub fn tap(&self, name: &str) -> Option<Site> {
+        let carried = self.states.iter().chain(&self.registers);
+        self.taps
+            .iter()
+            .chain(&self.inputs)
+            .find(|n| n.name == name)
+            .map(|n| n.site)
+            .or_else(|| carried.clone().find(|c| c.name == name).map(|c| c.read))
+    }
+
+    /// Names that [`Program::tap`] knows.
+    pub fn tap_names(&self) -> Vec<&str> {
+        let named = self.taps.iter().chain(&self.inputs).map(|n| n.name.as_str());
+        let carried = self.states.iter().chain(&self.registers).map(|c| c.name.as_str());
+        named.chain(carried).collect()
+    }
+
+    /// Columns of a site of the step.
+    pub fn width(&self, site: Site) -> usize {
+        self.step.width(site)
+    }
+
+    /// The longest rollout, where a learned table limits it.
+    pub fn max_steps(&self) -> Option<usize> {
+        self.max_steps
+    }
+}
+
+fn unfinished(carried: &[Carried], what: &str) -> Option<TraceError> {
+    carried.iter().find(|c| c.next == usize::MAX).map(|c| {
+        TraceError::new(
+            format!("{what} `{}` is never handed on", c.name),
+            "compile",
+            "call trace.next(name, value) once for every state and register",
+        )
+    })
+}
+
+/// Which sites depend on something that learns or is carried.
+fn learning(nodes: &[Node], condition: &[bool]) -> Vec<bool> {
+    let mut learns = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let own = matches!(node.op, Op::State(_) | Op::Register(_))
+            || !node.op.parameters().is_empty()
+            || node.op.condition_operands().iter().any(|&s| condition[s]);
+        let inherited = node.op.operands().iter().any(|&s| learns[s]);
+        learns.push(own || inherited);
+    }
+    learns
+}
+
+fn linear_sites(nodes: &[Node], used: &mut Vec<ParamId>, caches: &[CacheSite]) -> Vec<LinearSite> {
+    let mut sites = Vec::new();
+    for (site, node) in nodes.iter().enumerate() {
+        let Op::Linear { x, weight, bias } = node.op else { continue };
+        let mut projections = Vec::new();
+        for (index, cache) in caches.iter().enumerate() {
+            if cache.key == site {
+                projections.push((index, Side::Key));
+            }
+            if cache.value == site {
+                projections.push((index, Side::Value));
+            }
+        }
+        let role = match nodes[x].op {
+            _ if !projections.is_empty() => Role::Projection(projections),
+            Op::Register(register) => Role::RegisterRead(register),
+            _ => Role::Plain,
+        };
+        let shared = std::iter::once(weight).chain(bias).any(|p| used.contains(&p));
+        used.extend(std::iter::once(weight).chain(bias));
+        sites.push(LinearSite {
+            site,
+            x,
+            n_in: nodes[x].width,
+            n_out: node.width,
+            weight,
+            bias,
+            shared,
+            role,
+        });
+    }
+    sites
+}
+
+pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
+    if let Some(error) = inner.error {
+        return Err(error);
+    }
+    if let Some(error) =
+        unfinished(&inner.states, "state").or_else(|| unfinished(&inner.registers, "register"))
+    {
+        return Err(error);
+    }
+    let max_steps = inner
+        .step
+        .iter()
+        .filter_map(|n| match n.op {
+            Op::StepRow(table) => Some(inner.layout.parameters()[table].rows),
+            _ => None,
+        })
+        .min();
+    let caches: Vec<CacheSite> = inner
+        .caches
+        .iter()
+        .filter_map(|named| match inner.step[named.site].op {
+            Op::Attend { key, value, heads, .. } => Some(CacheSite {
+                name: named.name.clone(),
+                site: named.site,
+                key,
+                value,
+                heads,
+                dim: inner.step[named.site].width / heads,
+            }),
+            _ => None,
+        })
+        .collect();
+    let token_sites = |nodes: &[Node]| -> Vec<TokenSite> {
+        nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(site, node)| match node.op {
+                Op::Cross { key, value, heads, .. } | Op::SetAttend { key, value, heads, .. } => {
+                    Some(TokenSite { site, key, value, heads, dim: node.width / heads })
+                }
+                _ => None,
+            })
+            .collect()
+    };
+    let crosses = token_sites(&inner.step);
+    let sets = token_sites(&inner.condition);
+
+    let condition_learns = learning(&inner.condition, &[]);
+    let step_learns = learning(&inner.step, &condition_learns);
+    let condition_preset =
+        inner.step.iter().flat_map(|n| n.op.condition_operands()).collect::<Vec<_>>();
+    let step_preset = inner
+        .states
+        .iter()
+        .chain(&inner.registers)
+        .map(|c| c.next)
+        .chain(inner.taps.iter().map(|t| t.site))
+        .chain(inner.loss)
+        .collect::<Vec<_>>();
+    let step = Graph::new(inner.step, &step_learns, step_preset);
+    let condition = Graph::new(inner.condition, &condition_learns, condition_preset);
+    let mut used = Vec::new();
+    let linears = linear_sites(&step.nodes, &mut used, &caches);
+    let condition_linears = linear_sites(&condition.nodes, &mut used, &[]);
+    Ok(Program {
+        step,
+        condition,
+        tokens: inner.tokens,
+        layout: Arc::new(inner.layout),
+        inputs: inner.inputs,
+        condition_inputs: inner.condition_inputs,
+        states: inner.states,
+        registers: inner.registers,
+        caches,
+        crosses,
+        sets,
+        linears,
+        condition_linears,
+        taps: inner.taps,
+        loss: inner.loss,
+        max_steps,
+    })
+}
