@@ -14,6 +14,7 @@
 mod cut;
 mod graph;
 mod layout;
+pub mod oracle;
 mod program;
 mod trace;
 

@@ -1,0 +1,410 @@
+//! A plain interpreter of any program on the tape, under any cut.
+//!
+//! Rows are independent of one another and run one after the other. Within a row a step is computed
+//! site by site; what crosses from one step to the next (states, registers, keys and values) passes
+//! one of three functions below, and those place the stop-gradients. Under `Steps(k)` every step is
+//! computed in `k` copies: copy `i` reads its states from copy `i - 1`, copy 0 reads constants, and
+//! registers and caches stay within a copy; so a path from the last copy's loss passes at most
+//! `k - 1` state edges.
+
+use super::edges::{EdgeKey, EdgeKind, Edges, Fate, memory_fate};
+use super::operations::{Columns, Parameters, attention, within_step};
+use super::tape::{Scalar, Tape};
+use crate::cut::{Cut, MemoryCredit, StateCredit};
+use crate::program::Program;
+use crate::trace::{Node, Op, Site};
+
+/// Everything a rollout is given from outside, in plain nested vectors.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct OracleInputs {
+    /// `[input][step][row][column]`, in the program's order.
+    pub inputs: Vec<Vec<Vec<Vec<f64>>>>,
+    /// `[condition input][row][token][column]`, in the program's order.
+    pub condition: Vec<Vec<Vec<Vec<f64>>>>,
+    /// Initial states, `[state][row][column]`.
+    pub states: Vec<Vec<Vec<f64>>>,
+    /// Initial registers, `[register][row][column]`.
+    pub registers: Vec<Vec<Vec<f64>>>,
+}
+
+/// How long a rollout is, and what its attentions may read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OracleSpec {
+    /// Rows of the batch.
+    pub rows: usize,
+    /// Steps, the prefix included.
+    pub steps: usize,
+    /// Steps at the start that run without gradients and whose loss does not count.
+    pub prefix: usize,
+    /// Positions a query reads, its own included; `None` for all.
+    pub window: Option<usize>,
+    /// `mask[t][j]`: may step `t` read step `j`? Its own position it always reads.
+    pub mask: Option<Vec<Vec<bool>>>,
+}
+
+/// A rollout and its gradient under one cut.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OracleResult {
+    /// Summed over rows and the steps after the prefix.
+    pub loss: f64,
+    /// The same, row by row.
+    pub row_loss: Vec<f64>,
+    /// `[site][step][row][column]`.
+    pub values: Vec<Vec<Vec<Vec<f64>>>>,
+    /// One derivative per parameter, in layout order.
+    pub gradient: Vec<f64>,
+    /// What the cut did to the edges of one row.
+    pub edges: Edges,
+}
+
+/// Why the oracle cannot run a program.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum OracleError {
+    /// A cut that separates weights from what they project needs a projection.
+    #[error(
+        "{cut} needs the {side} of cache `{cache}` to be a linear projection, and `{label}` is none"
+    )]
+    NotProjected {
+        /// The cut's name.
+        cut: String,
+        /// `key` or `value`.
+        side: &'static str,
+        /// The cache.
+        cache: String,
+        /// The site that feeds it.
+        label: String,
+    },
+    /// No loss to differentiate.
+    #[error("the program has no loss")]
+    NoLoss,
+    /// The inputs do not fit the program.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// All sites of one step (or of one token of the condition).
+type Sites<'t> = Vec<Columns<'t>>;
+
+fn constants<'t>(values: &[f64]) -> Columns<'t> {
+    values.iter().map(|&value| Scalar::constant(value)).collect()
+}
+
+fn detach<'t>(values: &[Scalar<'t>]) -> Columns<'t> {
+    values.iter().map(|x| x.detach()).collect()
+}
+
+/// Rolls `program` out and differentiates its loss under `cut`.
+pub fn interpret(
+    program: &Program,
+    parameters: &[f64],
+    inputs: &OracleInputs,
+    spec: &OracleSpec,
+    cut: Cut,
+) -> Result<OracleResult, OracleError> {
+    check(program, parameters, inputs, spec)?;
+    let loss_site = program.loss_site().ok_or(OracleError::NoLoss)?;
+    let tape = Tape::new();
+    let flat = parameters.iter().map(|&p| tape.leaf(p)).collect();
+    let parameters = Parameters { layout: program.layout(), flat };
+    let copies = match cut.state {
+        StateCredit::Full => 1,
+        // More copies than steps would all be the same.
+        StateCredit::Steps(k) => (k.get() as usize).min(spec.steps),
+    };
+
+    let mut result = OracleResult {
+        loss: 0.0,
+        row_loss: Vec::new(),
+        values: vec![vec![Vec::new(); spec.steps]; program.nodes().len()],
+        gradient: Vec::new(),
+        edges: Edges::new(),
+    };
+    let mut total = Scalar::constant(0.0);
+    for row in 0..spec.rows {
+        let mut run = Run {
+            program,
+            parameters: &parameters,
+            inputs,
+            spec,
+            cut,
+            row,
+            condition: Vec::new(),
+            history: vec![Vec::new(); copies],
+            edges: Edges::new(),
+        };
+        run.condition = run.condition();
+        for t in 0..spec.steps {
+            for copy in 0..copies {
+                let sites = run.step(copy, t)?;
+                run.history[copy].push(sites);
+            }
+        }
+        let steps = &run.history[copies - 1];
+        for (t, sites) in steps.iter().enumerate() {
+            for (site, columns) in sites.iter().enumerate() {
+                result.values[site][t].push(columns.iter().map(|x| x.value()).collect());
+            }
+        }
+        let loss: Scalar = steps[spec.prefix..].iter().map(|sites| sites[loss_site][0]).sum();
+        result.row_loss.push(loss.value());
+        result.edges = run.edges;
+        total = total + loss;
+    }
+    let adjoints = tape.backward(total);
+    result.loss = total.value();
+    result.gradient = parameters.flat.iter().map(|&p| adjoints.of(p)).collect();
+    Ok(result)
+}
+
+/// One row of a rollout, as far as it has come.
+struct Run<'a, 't> {
+    program: &'a Program,
+    parameters: &'a Parameters<'a, 't>,
+    inputs: &'a OracleInputs,
+    spec: &'a OracleSpec,
+    cut: Cut,
+    row: usize,
+    /// `[token][site]`.
+    condition: Vec<Sites<'t>>,
+    /// `[copy][step][site]`.
+    history: Vec<Vec<Sites<'t>>>,
+    edges: Edges,
+}
+
+impl<'t> Run<'_, 't> {
+    /// The condition of this row, all tokens of a site before the next site.
+    fn condition(&self) -> Vec<Sites<'t>> {
+        let mut tokens: Vec<Sites<'t>> = vec![Vec::new(); self.program.tokens()];
+        for node in self.program.condition_nodes() {
+            let site: Vec<Columns<'t>> = (0..tokens.len())
+                .map(|token| match node.op {
+                    Op::Input(i) => constants(&self.inputs.condition[i][self.row][token]),
+                    Op::SetAttend { q, key, value, heads } => {
+                        let (keys, values) = read_tokens(&tokens, key, value);
+                        attention(&tokens[token][q], &keys, &values, heads)
+                    }
+                    _ => within_step(&node.op, node.width, &tokens[token], self.parameters)
+                        .unwrap_or_default(),
+                })
+                .collect();
+            for (sites, columns) in tokens.iter_mut().zip(site) {
+                sites.push(columns);
+            }
+        }
+        tokens
+    }
+
+    /// Every site of step `t`, in one copy.
+    fn step(&mut self, copy: usize, t: usize) -> Result<Sites<'t>, OracleError> {
+        let program = self.program;
+        let mut sites = Sites::new();
+        for node in program.nodes() {
+            let columns = match node.op {
+                Op::Input(i) => constants(&self.inputs.inputs[i][t][self.row]),
+                Op::State(i) => self.state(i, copy, t),
+                Op::Register(i) => self.register(i, copy, t),
+                Op::StepRow(table) => self.parameters.row(table, t).to_vec(),
+                Op::Attend { q, key, value, cache, heads } => {
+                    let (mut keys, mut values) = self.cache([key, value], cache, copy, t)?;
+                    keys.push(sites[key].clone());
+                    values.push(sites[value].clone());
+                    attention(&sites[q], &keys, &values, heads)
+                }
+                Op::Cross { q, key, value, heads } => {
+                    let (keys, values) = read_tokens(&self.condition, key, value);
+                    attention(&sites[q], &keys, &values, heads)
+                }
+                Op::Recall(source) => self.condition[0][source].clone(),
+                _ => {
+                    let columns = within_step(&node.op, node.width, &sites, self.parameters)
+                        .unwrap_or_default();
+                    if self.is_dropped_read(node, t) { detach(&columns) } else { columns }
+                }
+            };
+            sites.push(if t < self.spec.prefix { detach(&columns) } else { columns });
+        }
+        Ok(sites)
+    }
+
+    /// The physical half of a cut: what step `t` receives of a state.
+    fn state(&mut self, index: usize, copy: usize, t: usize) -> Columns<'t> {
+        if t == 0 {
+            return constants(&self.inputs.states[index][self.row]);
+        }
+        let carried = &self.program.states()[index];
+        let before = |copy: usize| &self.history[copy][t - 1][carried.next];
+        let (columns, fate) = match (self.cut.state, copy) {
+            (StateCredit::Full, _) => (before(copy).clone(), Fate::Kept),
+            (StateCredit::Steps(_), 0) => (detach(before(0)), Fate::Dropped),
+            (StateCredit::Steps(_), _) => (before(copy - 1).clone(), Fate::Kept),
+        };
+        self.count(EdgeKind::State(carried.name.clone()), copy, t - 1, t, fate);
+        columns
+    }
+
+    /// The memory half of a cut for a register: what step `t` receives of it.
+    fn register(&mut self, index: usize, copy: usize, t: usize) -> Columns<'t> {
+        if t == 0 {
+            return constants(&self.inputs.registers[index][self.row]);
+        }
+        let carried = &self.program.registers()[index];
+        let before = &self.history[copy][t - 1][carried.next];
+        if t <= self.spec.prefix {
+            return detach(before);
+        }
+        let fate = self.fate(t - 1, t);
+        let columns = match fate {
+            Fate::Kept => before.clone(),
+            Fate::WeightOnly | Fate::Dropped => detach(before),
+            Fate::Scaled => self.scaled(before),
+        };
+        self.count(EdgeKind::Register(carried.name.clone()), copy, t - 1, t, fate);
+        columns
+    }
+
+    /// Under `FD` a linear site that reads a register directly is a constant, as a stored key is.
+    fn is_dropped_read(&self, node: &Node, t: usize) -> bool {
+        let Op::Linear { x, .. } = node.op else { return false };
+        t > self.spec.prefix
+            && self.cut.memory == MemoryCredit::Projected
+            && matches!(self.program.nodes()[x].op, Op::Register(_))
+    }
+
+    /// The memory half of a cut for a cache: keys and values of earlier steps as step `t` reads them.
+    fn cache(
+        &mut self,
+        [key, value]: [Site; 2],
+        cache: usize,
+        copy: usize,
+        t: usize,
+    ) -> Result<(Vec<Columns<'t>>, Vec<Columns<'t>>), OracleError> {
+        let name = self.program.cache_names().nth(cache).unwrap_or_default().to_owned();
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        for j in 0..t {
+            let in_window = self.spec.window.is_none_or(|window| t - j < window);
+            let in_mask = self.spec.mask.as_ref().is_none_or(|mask| mask[t][j]);
+            if !(in_window && in_mask) {
+                continue;
+            }
+            keys.push(self.stored(key, "key", &name, copy, j, t)?);
+            values.push(self.stored(value, "value", &name, copy, j, t)?);
+            if j >= self.spec.prefix {
+                self.count(EdgeKind::Cache(name.clone()), copy, j, t, self.fate(j, t));
+            }
+        }
+        Ok((keys, values))
+    }
+
+    /// The key or value of step `j` as the query of step `t > j` sees it.
+    fn stored(
+        &self,
+        site: Site,
+        side: &'static str,
+        cache: &str,
+        copy: usize,
+        j: usize,
+        t: usize,
+    ) -> Result<Columns<'t>, OracleError> {
+        let sites = &self.history[copy][j];
+        if j < self.spec.prefix {
+            return Ok(detach(&sites[site]));
+        }
+        let fate = self.fate(j, t);
+        match (fate, &self.program.nodes()[site].op) {
+            (Fate::Kept, _) => Ok(sites[site].clone()),
+            (Fate::Dropped, _) => Ok(detach(&sites[site])),
+            (Fate::WeightOnly, &Op::Linear { x, weight, bias }) => {
+                Ok(self.parameters.linear(&detach(&sites[x]), weight, bias))
+            }
+            (Fate::Scaled, &Op::Linear { x, weight, bias }) => {
+                Ok(self.parameters.linear(&self.scaled(&sites[x]), weight, bias))
+            }
+            _ => Err(OracleError::NotProjected {
+                cut: self.cut.to_string(),
+                side,
+                cache: cache.to_owned(),
+                label: self.program.nodes()[site].label.clone(),
+            }),
+        }
+    }
+
+    fn scaled(&self, columns: &[Scalar<'t>]) -> Columns<'t> {
+        let factor = match self.cut.memory {
+            MemoryCredit::Scaled { alpha } => alpha.get(),
+            _ => 1.0,
+        };
+        columns.iter().map(|x| x.scale_gradient(factor)).collect()
+    }
+
+    /// Segments count from the first step after the prefix.
+    fn fate(&self, j: usize, t: usize) -> Fate {
+        memory_fate(self.cut.memory, j - self.spec.prefix, t - self.spec.prefix)
+    }
+
+    /// Counts an edge once, in the copy whose loss is taken; inside the prefix there are none.
+    fn count(&mut self, kind: EdgeKind, copy: usize, j: usize, t: usize, fate: Fate) {
+        if copy + 1 == self.history.len() && j >= self.spec.prefix {
+            *self.edges.entry(EdgeKey { kind, distance: t - j, fate }).or_default() += 1;
+        }
+    }
+}
+
+/// A site's columns for all tokens, as keys and as values.
+fn read_tokens<'t>(
+    tokens: &[Sites<'t>],
+    key: Site,
+    value: Site,
+) -> (Vec<Columns<'t>>, Vec<Columns<'t>>) {
+    tokens.iter().map(|sites| (sites[key].clone(), sites[value].clone())).unzip()
+}
+
+/// Whether everything that will be indexed is there.
+fn check(
+    program: &Program,
+    parameters: &[f64],
+    inputs: &OracleInputs,
+    spec: &OracleSpec,
+) -> Result<(), OracleError> {
+    let require = |holds: bool, what: &str| {
+        if holds { Ok(()) } else { Err(OracleError::Shape(what.to_owned())) }
+    };
+    let table = |rows: &[Vec<f64>], len: usize, width: usize| {
+        rows.len() == len && rows.iter().all(|row| row.len() == width)
+    };
+    let rows = spec.rows;
+    require(parameters.len() == program.layout().len(), "the number of parameters does not fit")?;
+    require(spec.prefix < spec.steps, "the prefix leaves no step to learn from")?;
+    require(spec.window != Some(0), "a window of 0 reads nothing; 1 is the current step alone")?;
+    require(
+        program.max_steps().is_none_or(|max| spec.steps <= max),
+        "the rollout is longer than a learned table",
+    )?;
+    require(
+        inputs.inputs.len() == program.inputs().count()
+            && program.inputs().zip(&inputs.inputs).all(|((_, width), steps)| {
+                steps.len() >= spec.steps && steps.iter().all(|step| table(step, rows, width))
+            }),
+        "inputs are not [input][step][row][column]",
+    )?;
+    require(
+        inputs.condition.len() == program.condition_inputs().count()
+            && program.condition_inputs().zip(&inputs.condition).all(|((_, width), all)| {
+                all.len() == rows && all.iter().all(|row| table(row, program.tokens(), width))
+            }),
+        "condition inputs are not [input][row][token][column]",
+    )?;
+    let carried = [(program.states(), &inputs.states), (program.registers(), &inputs.registers)];
+    require(
+        carried.iter().all(|(carried, given)| {
+            carried.len() == given.len()
+                && carried.iter().zip(*given).all(|(c, given)| table(given, rows, c.width))
+        }),
+        "initial states or registers are not [state][row][column]",
+    )?;
+    require(
+        spec.mask.as_ref().is_none_or(|mask| {
+            mask.len() >= spec.steps && mask.iter().all(|row| row.len() >= spec.steps)
+        }),
+        "the mask is not [step][step]",
+    )
+}
