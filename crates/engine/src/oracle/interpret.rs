@@ -8,39 +8,12 @@
 //! `k - 1` state edges.
 
 use super::edges::{EdgeKey, EdgeKind, Edges, Fate, memory_fate};
+use super::inputs::{OracleError, OracleInputs, OracleSpec, check};
 use super::operations::{Columns, Parameters, attention, within_step};
 use super::tape::{Scalar, Tape};
 use crate::cut::{Cut, MemoryCredit, StateCredit};
 use crate::program::Program;
 use crate::trace::{Node, Op, Site};
-
-/// Everything a rollout is given from outside, in plain nested vectors.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct OracleInputs {
-    /// `[input][step][row][column]`, in the program's order.
-    pub inputs: Vec<Vec<Vec<Vec<f64>>>>,
-    /// `[condition input][row][token][column]`, in the program's order.
-    pub condition: Vec<Vec<Vec<Vec<f64>>>>,
-    /// Initial states, `[state][row][column]`.
-    pub states: Vec<Vec<Vec<f64>>>,
-    /// Initial registers, `[register][row][column]`.
-    pub registers: Vec<Vec<Vec<f64>>>,
-}
-
-/// How long a rollout is, and what its attentions may read.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct OracleSpec {
-    /// Rows of the batch.
-    pub rows: usize,
-    /// Steps, the prefix included.
-    pub steps: usize,
-    /// Steps at the start that run without gradients and whose loss does not count.
-    pub prefix: usize,
-    /// Positions a query reads, its own included; `None` for all.
-    pub window: Option<usize>,
-    /// `mask[t][j]`: may step `t` read step `j`? Its own position it always reads.
-    pub mask: Option<Vec<Vec<bool>>>,
-}
 
 /// A rollout and its gradient under one cut.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,31 +28,6 @@ pub struct OracleResult {
     pub gradient: Vec<f64>,
     /// What the cut did to the edges of one row.
     pub edges: Edges,
-}
-
-/// Why the oracle cannot run a program.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum OracleError {
-    /// A cut that separates weights from what they project needs a projection.
-    #[error(
-        "{cut} needs the {side} of cache `{cache}` to be a linear projection, and `{label}` is none"
-    )]
-    NotProjected {
-        /// The cut's name.
-        cut: String,
-        /// `key` or `value`.
-        side: &'static str,
-        /// The cache.
-        cache: String,
-        /// The site that feeds it.
-        label: String,
-    },
-    /// No loss to differentiate.
-    #[error("the program has no loss")]
-    NoLoss,
-    /// The inputs do not fit the program.
-    #[error("{0}")]
-    Shape(String),
 }
 
 /// All sites of one step (or of one token of the condition).
@@ -356,55 +304,4 @@ fn read_tokens<'t>(
     value: Site,
 ) -> (Vec<Columns<'t>>, Vec<Columns<'t>>) {
     tokens.iter().map(|sites| (sites[key].clone(), sites[value].clone())).unzip()
-}
-
-/// Whether everything that will be indexed is there.
-fn check(
-    program: &Program,
-    parameters: &[f64],
-    inputs: &OracleInputs,
-    spec: &OracleSpec,
-) -> Result<(), OracleError> {
-    let require = |holds: bool, what: &str| {
-        if holds { Ok(()) } else { Err(OracleError::Shape(what.to_owned())) }
-    };
-    let table = |rows: &[Vec<f64>], len: usize, width: usize| {
-        rows.len() == len && rows.iter().all(|row| row.len() == width)
-    };
-    let rows = spec.rows;
-    require(parameters.len() == program.layout().len(), "the number of parameters does not fit")?;
-    require(spec.prefix < spec.steps, "the prefix leaves no step to learn from")?;
-    require(spec.window != Some(0), "a window of 0 reads nothing; 1 is the current step alone")?;
-    require(
-        program.max_steps().is_none_or(|max| spec.steps <= max),
-        "the rollout is longer than a learned table",
-    )?;
-    require(
-        inputs.inputs.len() == program.inputs().count()
-            && program.inputs().zip(&inputs.inputs).all(|((_, width), steps)| {
-                steps.len() >= spec.steps && steps.iter().all(|step| table(step, rows, width))
-            }),
-        "inputs are not [input][step][row][column]",
-    )?;
-    require(
-        inputs.condition.len() == program.condition_inputs().count()
-            && program.condition_inputs().zip(&inputs.condition).all(|((_, width), all)| {
-                all.len() == rows && all.iter().all(|row| table(row, program.tokens(), width))
-            }),
-        "condition inputs are not [input][row][token][column]",
-    )?;
-    let carried = [(program.states(), &inputs.states), (program.registers(), &inputs.registers)];
-    require(
-        carried.iter().all(|(carried, given)| {
-            carried.len() == given.len()
-                && carried.iter().zip(*given).all(|(c, given)| table(given, rows, c.width))
-        }),
-        "initial states or registers are not [state][row][column]",
-    )?;
-    require(
-        spec.mask.as_ref().is_none_or(|mask| {
-            mask.len() >= spec.steps && mask.iter().all(|row| row.len() >= spec.steps)
-        }),
-        "the mask is not [step][step]",
-    )
 }

@@ -13,15 +13,19 @@
 
 mod differences;
 mod edges;
+mod inputs;
 mod interpret;
 mod operations;
 mod policy;
 mod random_program;
 mod tape;
+#[cfg(test)]
+mod tests;
 
 pub use differences::{directional_derivative, random_direction};
 pub use edges::{EdgeKey, EdgeKind, Edges, Fate};
-pub use interpret::{OracleError, OracleInputs, OracleResult, OracleSpec, interpret};
+pub use inputs::{OracleError, OracleInputs, OracleSpec};
+pub use interpret::{OracleResult, interpret};
 pub use policy::{PolicyRollout, PolicySizes, policy_by_hand, trace_policy};
 pub use random_program::{Random, random_inputs, random_parameters, random_program};
 pub use tape::{Adjoints, Scalar, Tape};

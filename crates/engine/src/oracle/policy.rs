@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use super::interpret::OracleInputs;
+use super::inputs::{OracleInputs, OracleSpec};
 use super::tape::{Scalar, Tape};
 use crate::cut::{Cut, MemoryCredit, StateCredit};
-use crate::layout::{Init, Layout};
+use crate::layout::{Init, Layout, Parameter};
 use crate::program::Program;
 use crate::trace::{Trace, TraceError};
 
@@ -87,6 +87,11 @@ type Row<'t> = Vec<Scalar<'t>>;
 struct Weights<'t>(BTreeMap<String, Vec<Row<'t>>>);
 
 impl<'t> Weights<'t> {
+    fn new(layout: &Layout, flat: &[Scalar<'t>]) -> Self {
+        let matrix = |p: &Parameter| flat[p.range()].chunks(p.cols).map(<[_]>::to_vec).collect();
+        Self(layout.parameters().iter().map(|p| (p.name.clone(), matrix(p))).collect())
+    }
+
     fn row(&self, name: &str) -> &Row<'t> {
         &self.0[name][0]
     }
@@ -116,27 +121,34 @@ fn gelu(x: Scalar<'_>) -> Scalar<'_> {
     x * 0.5 * ((x * c + x.square() * x * (c * 0.044_715)).tanh() + 1.0)
 }
 
+fn detach<'t>(row: &[Scalar<'t>]) -> Row<'t> {
+    row.iter().map(|x| x.detach()).collect()
+}
+
 /// The stored representations of one layer, and how much credit passes to them.
-struct Memory<'t> {
+struct Memory<'s, 't> {
     credit: MemoryCredit,
+    spec: &'s OracleSpec,
     stored: Vec<Row<'t>>,
 }
 
-impl<'t> Memory<'t> {
+impl<'t> Memory<'_, 't> {
     /// `W n_j` as the query of step `t` sees it: the table of cuts, literally.
     fn key_or_value(&self, weights: &Weights<'t>, name: &str, j: usize, t: usize) -> Row<'t> {
         let n = &self.stored[j];
         let project = |n: &[Scalar<'t>]| weights.linear(name, n);
-        let detach = |row: &[Scalar<'t>]| row.iter().map(|x| x.detach()).collect::<Row>();
         if j == t {
             return project(n);
+        }
+        if j < self.spec.prefix {
+            return detach(&project(n));
         }
         match self.credit {
             MemoryCredit::Full => project(n),
             MemoryCredit::Projected => detach(&project(n)),
             MemoryCredit::Stored { segment: None } => project(&detach(n)),
             MemoryCredit::Stored { segment: Some(length) } => {
-                let segment = |step: usize| step / length.get() as usize;
+                let segment = |step: usize| (step - self.spec.prefix) / length.get() as usize;
                 if segment(j) == segment(t) { project(n) } else { project(&detach(n)) }
             }
             MemoryCredit::Scaled { alpha } => {
@@ -146,20 +158,16 @@ impl<'t> Memory<'t> {
         }
     }
 
-    /// Attention of step `t` over the last `window` positions.
-    fn attend(
-        &self,
-        weights: &Weights<'t>,
-        name: &str,
-        heads: usize,
-        window: Option<usize>,
-    ) -> Row<'t> {
+    /// Attention of the newest step over the positions it may read.
+    fn attend(&self, weights: &Weights<'t>, name: &str, heads: usize) -> Row<'t> {
         let t = self.stored.len() - 1;
-        let first = window.map_or(0, |w| (t + 1).saturating_sub(w));
+        let first = self.spec.window.map_or(0, |w| (t + 1).saturating_sub(w));
+        let visible = |j: &usize| *j == t || self.spec.mask.as_ref().is_none_or(|m| m[t][*j]);
         let query = weights.linear(&format!("{name}.w_q"), &self.stored[t]);
         let read = |part: &str| -> Vec<Row<'t>> {
             let part = format!("{name}.{part}");
-            (first..=t).map(|j| self.key_or_value(weights, &part, j, t)).collect()
+            let positions = (first..=t).filter(visible);
+            positions.map(|j| self.key_or_value(weights, &part, j, t)).collect()
         };
         let (keys, values) = (read("w_k"), read("w_v"));
         let dim = query.len() / heads;
@@ -186,7 +194,6 @@ struct Step<'a> {
     t: usize,
     target: &'a [f64],
     noise: &'a [f64],
-    window: Option<usize>,
 }
 
 /// One step: the next state and the loss.
@@ -194,7 +201,7 @@ fn step<'t>(
     weights: &Weights<'t>,
     sizes: PolicySizes,
     body: &[Scalar<'t>],
-    memory: &mut [Memory<'t>],
+    memory: &mut [Memory<'_, 't>],
     given: &Step<'_>,
 ) -> (Row<'t>, Scalar<'t>) {
     let add = |a: &Row<'t>, b: &Row<'t>| a.iter().zip(b).map(|(&a, &b)| a + b).collect::<Row>();
@@ -206,7 +213,7 @@ fn step<'t>(
     for (layer, memory) in memory.iter_mut().enumerate() {
         let name = |part: &str| format!("block{layer}{part}");
         memory.stored.push(weights.layer_norm(&name(".norm1"), &hidden));
-        let read = memory.attend(weights, &name(""), sizes.heads, given.window);
+        let read = memory.attend(weights, &name(""), sizes.heads);
         hidden = add(&hidden, &weights.linear(&name(".w_o"), &read));
         let wide = weights.linear(&name(".up"), &weights.layer_norm(&name(".norm2"), &hidden));
         let wide: Row = wide.into_iter().map(gelu).collect();
@@ -237,56 +244,56 @@ pub fn policy_by_hand(
     flat: &[f64],
     sizes: PolicySizes,
     inputs: &OracleInputs,
-    window: Option<usize>,
+    spec: &OracleSpec,
     cut: Cut,
 ) -> PolicyRollout {
-    by_hand(layout, flat, sizes, inputs, window, cut, 1.0)
+    by_hand(layout, flat, sizes, inputs, spec, cut, 1.0)
 }
 
 /// `state_factor` multiplies what passes a state edge: 1 for every cut, another number to count edges.
-fn by_hand(
+pub(super) fn by_hand(
     layout: &Layout,
     flat: &[f64],
     sizes: PolicySizes,
     inputs: &OracleInputs,
-    window: Option<usize>,
+    spec: &OracleSpec,
     cut: Cut,
     state_factor: f64,
 ) -> PolicyRollout {
     let tape = Tape::new();
     let leaves: Row = flat.iter().map(|&x| tape.leaf(x)).collect();
-    let matrix =
-        |p: &crate::Parameter| leaves[p.range()].chunks(p.cols).map(<[_]>::to_vec).collect();
-    let weights =
-        Weights(layout.parameters().iter().map(|p| (p.name.clone(), matrix(p))).collect());
+    let (weights, constants) =
+        (Weights::new(layout, &leaves), Weights::new(layout, &detach(&leaves)));
     // Steps(k): copy i may pass i more state edges; the loss is that of the last copy.
     let copies = match cut.state {
         StateCredit::Full => 1,
         StateCredit::Steps(k) => k.get() as usize,
     };
-    let memory = || -> Vec<Memory<'_>> {
-        (0..sizes.layers).map(|_| Memory { credit: cut.memory, stored: Vec::new() }).collect()
-    };
-    let (targets, noises) = (&inputs.inputs[0], &inputs.inputs[1]);
     let mut total = Scalar::constant(0.0);
-    for (row, initial) in inputs.states[0].iter().enumerate() {
-        let initial: Row = initial.iter().map(|&x| Scalar::constant(x)).collect();
+    for row in 0..spec.rows {
+        let initial: Row = inputs.states[0][row].iter().map(|&x| Scalar::constant(x)).collect();
         let mut bodies = vec![initial; copies];
-        let mut memories: Vec<_> = (0..copies).map(|_| memory()).collect();
-        for (t, (target, noise)) in targets.iter().zip(noises).enumerate() {
-            let given = Step { t, target: &target[row], noise: &noise[row], window };
+        let mut memories: Vec<Vec<Memory<'_, '_>>> = Vec::new();
+        memories.resize_with(copies, || {
+            let empty = |_| Memory { credit: cut.memory, spec, stored: Vec::new() };
+            (0..sizes.layers).map(empty).collect()
+        });
+        for t in 0..spec.steps {
+            let given =
+                Step { t, target: &inputs.inputs[0][t][row], noise: &inputs.inputs[1][t][row] };
+            let weights = if t < spec.prefix { &constants } else { &weights };
             let before = bodies.clone();
             for copy in 0..copies {
                 let body: Row = match (cut.state, copy) {
                     (StateCredit::Full, _) => {
                         before[0].iter().map(|x| x.scale_gradient(state_factor)).collect()
                     }
-                    (StateCredit::Steps(_), 0) => before[0].iter().map(|x| x.detach()).collect(),
+                    (StateCredit::Steps(_), 0) => detach(&before[0]),
                     (StateCredit::Steps(_), _) => before[copy - 1].clone(),
                 };
-                let (next, loss) = step(&weights, sizes, &body, &mut memories[copy], &given);
+                let (next, loss) = step(weights, sizes, &body, &mut memories[copy], &given);
                 bodies[copy] = next;
-                if copy == copies - 1 {
+                if copy == copies - 1 && t >= spec.prefix {
                     total = total + loss;
                 }
             }

@@ -6,7 +6,7 @@
 //! keys, a key that is its own value, a projection read outside its attention, learned positions, a
 //! second state. The dynamics contract and their terms are bounded, so values stay near one.
 
-use super::interpret::OracleInputs;
+use super::inputs::OracleInputs;
 use crate::layout::Init;
 use crate::program::Program;
 use crate::trace::{Trace, TraceError, Var};
@@ -138,7 +138,8 @@ pub fn random_program(seed: u64, max_steps: usize) -> Result<Program, TraceError
     let random = &mut Random::new(seed);
     let heads = random.between(1, 3);
     let shape = Shape {
-        width: heads * random.between(2, 4),
+        // A layer norm of two columns leaves nothing but a sign.
+        width: (heads * random.between(2, 4)).max(4),
         heads,
         layers: random.between(2, 3),
         shared: ["w_q", "w_k", "w_v", "w_o"][random.between(0, 3)],
@@ -172,7 +173,8 @@ pub fn random_program(seed: u64, max_steps: usize) -> Result<Program, TraceError
     let action = t.tap("action", t.linear("head", hidden, state_width).tanh());
     let remembered = t.linear("register.write", hidden, register_width).tanh();
     let recurrent = t.linear("register.recur", register, register_width).sin();
-    t.next("register", register * 0.5 + remembered * recurrent + register.tanh() * 0.2);
+    let decay = t.constant(0.5, 1);
+    t.next("register", register * decay + remembered * recurrent + register.tanh() * 0.2);
 
     let rolled = t.concat(&[body.slice(1, state_width - 1), body.column(0)]);
     let mut next = body * 0.7 + rolled * 0.1 + drift(body, random) * 0.2 + action * 0.4;
@@ -208,7 +210,7 @@ pub fn random_parameters(program: &Program, seed: u64) -> Vec<f64> {
 
 /// Inputs of the right shapes, all within one of zero.
 pub fn random_inputs(program: &Program, rows: usize, steps: usize, seed: u64) -> OracleInputs {
-    let mut random = Random::new(seed ^ 0x0069_6e70_7574_73);
+    let mut random = Random::new(seed ^ 0x696e_7075_7473);
     OracleInputs {
         inputs: program
             .inputs()

@@ -18,6 +18,7 @@ pub struct Tape {
 
 /// A number, and where it lies on the tape if it is not a constant.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct Scalar<'t> {
     value: f64,
     place: Option<(&'t Tape, usize)>,
@@ -85,7 +86,7 @@ impl Tape {
     }
 }
 
-impl<'t> Scalar<'t> {
+impl Scalar<'_> {
     /// A number that nothing flows back to.
     pub fn constant(value: f64) -> Self {
         Self { value, place: None }
@@ -97,13 +98,11 @@ impl<'t> Scalar<'t> {
     }
 
     /// Stop-gradient: the same number, a constant.
-    #[must_use]
     pub fn detach(self) -> Self {
         Self::constant(self.value)
     }
 
     /// The same number; `factor` times the derivative.
-    #[must_use]
     pub fn scale_gradient(self, factor: f64) -> Self {
         self.unary(self.value, factor)
     }
@@ -123,75 +122,63 @@ impl<'t> Scalar<'t> {
     }
 
     /// d x^2 = 2 x
-    #[must_use]
     pub fn square(self) -> Self {
         self.unary(self.value * self.value, 2.0 * self.value)
     }
 
     /// d 1/x = -1/x^2
-    #[must_use]
     pub fn recip(self) -> Self {
         self.unary(1.0 / self.value, -1.0 / (self.value * self.value))
     }
 
     /// d sqrt(x) = 1 / (2 sqrt(x))
-    #[must_use]
     pub fn sqrt(self) -> Self {
         let root = self.value.sqrt();
         self.unary(root, 0.5 / root)
     }
 
     /// d e^x = e^x
-    #[must_use]
     pub fn exp(self) -> Self {
         self.unary(self.value.exp(), self.value.exp())
     }
 
     /// d ln(x) = 1/x
-    #[must_use]
     pub fn ln(self) -> Self {
         self.unary(self.value.ln(), 1.0 / self.value)
     }
 
     /// d sin(x) = cos(x)
-    #[must_use]
     pub fn sin(self) -> Self {
         self.unary(self.value.sin(), self.value.cos())
     }
 
     /// d cos(x) = -sin(x)
-    #[must_use]
     pub fn cos(self) -> Self {
         self.unary(self.value.cos(), -self.value.sin())
     }
 
     /// d tan(x) = 1 / cos(x)^2
-    #[must_use]
     pub fn tan(self) -> Self {
         self.unary(self.value.tan(), self.value.cos().powi(-2))
     }
 
     /// d tanh(x) = 1 / cosh(x)^2
-    #[must_use]
     pub fn tanh(self) -> Self {
         self.unary(self.value.tanh(), self.value.cosh().powi(-2))
     }
 
     /// d atanh(x) = 1 / (1 - x^2)
-    #[must_use]
     pub fn atanh(self) -> Self {
         self.unary(self.value.atanh(), 1.0 / ((1.0 - self.value) * (1.0 + self.value)))
     }
 
     /// d sigmoid(x) = sigmoid(x) sigmoid(-x)
-    #[must_use]
     pub fn sigmoid(self) -> Self {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         self.unary(sigmoid(self.value), sigmoid(self.value) * sigmoid(-self.value))
     }
 
     /// atanh(x)/x = sum of x^2n / (2n+1), by that series near zero where the quotient loses digits.
-    #[must_use]
     pub fn atanh_ratio(self) -> Self {
         let x = self.value;
         if x.abs() < 0.1 {
@@ -202,7 +189,6 @@ impl<'t> Scalar<'t> {
     }
 
     /// sin(x)/x = sum of (-1)^n x^2n / (2n+1)!, by that series near zero.
-    #[must_use]
     pub fn sin_ratio(self) -> Self {
         let x = self.value;
         if x.abs() < 0.5 {
@@ -231,29 +217,29 @@ impl<'t> Scalar<'t> {
     }
 }
 
-impl<'t> Add for Scalar<'t> {
-    type Output = Scalar<'t>;
+impl Add for Scalar<'_> {
+    type Output = Self;
     fn add(self, other: Self) -> Self {
         self.binary(other, self.value + other.value, [1.0, 1.0])
     }
 }
 
-impl<'t> Sub for Scalar<'t> {
-    type Output = Scalar<'t>;
+impl Sub for Scalar<'_> {
+    type Output = Self;
     fn sub(self, other: Self) -> Self {
         self.binary(other, self.value - other.value, [1.0, -1.0])
     }
 }
 
-impl<'t> Mul for Scalar<'t> {
-    type Output = Scalar<'t>;
+impl Mul for Scalar<'_> {
+    type Output = Self;
     fn mul(self, other: Self) -> Self {
         self.binary(other, self.value * other.value, [other.value, self.value])
     }
 }
 
-impl<'t> Div for Scalar<'t> {
-    type Output = Scalar<'t>;
+impl Div for Scalar<'_> {
+    type Output = Self;
     fn div(self, other: Self) -> Self {
         let quotient = self.value / other.value;
         self.binary(other, quotient, [1.0 / other.value, -quotient / other.value])
