@@ -192,3 +192,14 @@ fn box_muller_body<R: Real>(u: &[R], v: &[R], even: &mut [R], odd: &mut [R]) {
 dispatch! {
     fn box_muller<R: Real>(u: &[R], v: &[R], even: &mut [R], odd: &mut [R]) = box_muller_body;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_hash_agrees_with_published_vectors() {
+        assert_eq!(fnv1a(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+        assert_eq!(fnv1a(b"foobar"), 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18);
+    }
+}
