@@ -1,5 +1,8 @@
 //! The parameters of a program: names, shapes and places in one flat vector.
 
+use backcut_kernels::Real;
+use backcut_kernels::random::Stream;
+
 /// How a parameter starts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Init {
@@ -84,5 +87,22 @@ impl Layout {
     /// The position of a parameter in [`Layout::parameters`].
     pub fn find(&self, name: &str) -> Option<usize> {
         self.parameters.iter().position(|p| p.name == name)
+    }
+
+    /// Draws initial values: each tensor from its own named stream, so that adding a tensor does not
+    /// move the others.
+    pub fn initialise<R: Real>(&self, seed: u64) -> Vec<R> {
+        let mut values = Vec::with_capacity(self.len);
+        for parameter in &self.parameters {
+            let stream = Stream::new(seed, &format!("init/{}", parameter.name));
+            let mut draws = stream.at(0, 0);
+            values.extend((0..parameter.len()).map(|_| match parameter.init {
+                Init::Zeros => R::ZERO,
+                Init::Ones => R::ONE,
+                Init::Uniform { bound } => R::from_f64(draws.uniform_in(-bound, bound)),
+                Init::Normal { std } => R::from_f64(std * draws.normal()),
+            }));
+        }
+        values
     }
 }

@@ -11,14 +11,30 @@
 //! slot (the weight alone). `FF` is one segment, `F_SG` is segments of one step, `FD` ignores the far
 //! slots. One path for all is what makes the identities between cuts hold bit by bit.
 
+mod backward;
 mod cut;
+mod fault;
+mod forward;
 mod graph;
+mod lanes;
 mod layout;
+mod local;
+mod model;
 pub mod oracle;
 mod program;
+mod roll;
+mod rollout;
 mod trace;
+mod workspace;
 
+pub use backward::{BackwardError, Seeds};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
+pub use fault::{Fault, Phase};
+pub use forward::{Donor, ForwardError, ForwardSpec, Mask, MemoryReads, Override};
 pub use layout::{Init, Layout, Parameter};
+pub use model::{Model, WrongLength};
 pub use program::{Carried, Program};
+pub use roll::RollError;
+pub use rollout::Rollout;
 pub use trace::{Node, Op, ParamId, Scope, Site, Trace, TraceError, Var};
+pub use workspace::{DEFAULT_CHUNK, Workspace};

@@ -19,6 +19,14 @@ pub struct Carried {
     pub width: usize,
 }
 
+/// A range that a site's values must not leave.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Bound {
+    pub name: String,
+    pub site: Site,
+    pub limit: f64,
+}
+
 /// Which side of an attention a site feeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
@@ -63,13 +71,19 @@ pub(crate) struct LinearSite {
 }
 
 /// What a linear site's output means to the memory half of a cut.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Role {
-    Plain,
-    /// Projects the stored representation into a cache (several, if attentions share it).
-    Projection(Vec<(usize, Side)>),
-    /// Reads a register directly.
-    RegisterRead(usize),
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Role {
+    /// Projects the stored representation into these caches.
+    pub projections: Vec<(usize, Side)>,
+    /// Reads this register directly.
+    pub register: Option<usize>,
+}
+
+impl Role {
+    /// `W_K`, `W_V` and their likes: the weights whose credit `FD` drops and `F_SG` keeps.
+    pub fn is_memory(&self) -> bool {
+        !self.projections.is_empty() || self.register.is_some()
+    }
 }
 
 /// One step, compiled. Immutable; shared by every rollout and workspace.
@@ -89,6 +103,7 @@ pub struct Program {
     pub(crate) linears: Vec<LinearSite>,
     pub(crate) condition_linears: Vec<LinearSite>,
     pub(crate) taps: Vec<Named>,
+    pub(crate) bounds: Vec<Bound>,
     pub(crate) loss: Option<Site>,
     /// The longest rollout: the shortest learned table, if there is one.
     pub(crate) max_steps: Option<usize>,
@@ -210,11 +225,11 @@ fn linear_sites(nodes: &[Node], used: &mut Vec<ParamId>, caches: &[CacheSite]) -
                 projections.push((index, Side::Value));
             }
         }
-        let role = match nodes[x].op {
-            _ if !projections.is_empty() => Role::Projection(projections),
-            Op::Register(register) => Role::RegisterRead(register),
-            _ => Role::Plain,
+        let register = match nodes[x].op {
+            Op::Register(register) => Some(register),
+            _ => None,
         };
+        let role = Role { projections, register };
         let shared = std::iter::once(weight).chain(bias).any(|p| used.contains(&p));
         used.extend(std::iter::once(weight).chain(bias));
         sites.push(LinearSite {
@@ -310,6 +325,7 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         linears,
         condition_linears,
         taps: inner.taps,
+        bounds: inner.bounds,
         loss: inner.loss,
         max_steps,
     })

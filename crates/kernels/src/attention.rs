@@ -94,23 +94,28 @@ impl<R: Real> Cache<R> {
         }
     }
 
-    /// Replaces all positions before `until` by those of another cache's rows: row `r` receives the
-    /// history of row `source[r]` of `donor`.
-    pub fn graft(&mut self, shape: Shape, donor: &Self, source: &[usize], until: usize) {
-        let (dim, capacity) = (shape.dim, shape.capacity);
+    /// Replaces what `position` holds by a donor's: row `r` receives the key and value of row
+    /// `source[r]` of `donor`, whose shape may have other rows and capacity.
+    pub fn graft(
+        &mut self,
+        shape: Shape,
+        donor: &Self,
+        donor_shape: Shape,
+        source: &[usize],
+        position: usize,
+    ) {
+        let dim = shape.dim;
         for (row, &from) in source.iter().enumerate() {
             for head in 0..shape.heads {
-                let to = (row * shape.heads + head) * dim * capacity;
-                let from = (from * shape.heads + head) * dim * capacity;
-                let span = until * dim;
-                self.keys[to..][..span].copy_from_slice(&donor.keys[from..][..span]);
-                self.values[to..][..span].copy_from_slice(&donor.values[from..][..span]);
+                let to = (row * shape.heads + head) * dim * shape.capacity;
+                let from = (from * shape.heads + head) * dim * donor_shape.capacity;
+                let (at, source) = (to + position * dim, from + position * dim);
+                self.keys[at..][..dim].copy_from_slice(&donor.keys[source..][..dim]);
+                self.values[at..][..dim].copy_from_slice(&donor.values[source..][..dim]);
                 for d in 0..dim {
-                    let (to, from) = (to + d * capacity, from + d * capacity);
-                    self.keys_by_feature[to..][..until]
-                        .copy_from_slice(&donor.keys_by_feature[from..][..until]);
-                    self.values_by_feature[to..][..until]
-                        .copy_from_slice(&donor.values_by_feature[from..][..until]);
+                    let at = to + d * shape.capacity + position;
+                    self.keys_by_feature[at] = donor.keys[source + d];
+                    self.values_by_feature[at] = donor.values[source + d];
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Which vector instructions a kernel may use, decided at run time.
 //!
 //! An [`Isa`] value is a proof: the only way to obtain one for AVX2 or AVX-512 is to have asked the
-//! processor. That is what makes the `unsafe` calls inside [`dispatch!`](crate::dispatch) sound.
+//! processor. That is what makes the `unsafe` calls inside `dispatch!` sound.
 
 use std::fmt;
 use std::str::FromStr;

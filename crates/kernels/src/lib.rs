@@ -14,13 +14,19 @@
 pub mod attention;
 pub mod elementwise;
 pub mod gelu;
+pub mod hash;
 pub mod isa;
 pub mod math;
 pub mod norm;
 pub mod optim;
 pub mod product;
+pub mod random;
 mod real;
 pub mod reduce;
 
 pub use isa::Isa;
 pub use real::Real;
+
+/// The version of this crate's results, part of every unit's identity. It goes up whenever the bits of
+/// any kernel, function or random stream change, so that old and new results are never mixed.
+pub const NUMERICS_VERSION: u32 = 1;

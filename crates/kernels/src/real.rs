@@ -43,30 +43,42 @@ pub trait Real:
     /// The bit pattern, widened.
     fn bits(self) -> u64;
     /// `self * a + b`, rounded once.
+    #[must_use]
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// Absolute value.
+    #[must_use]
     fn abs(self) -> Self;
     /// IEEE square root, correctly rounded on every machine.
+    #[must_use]
     fn sqrt(self) -> Self;
     /// The larger value; a NaN loses against a number.
+    #[must_use]
     fn maximum(self, other: Self) -> Self;
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
     /// e^x.
+    #[must_use]
     fn exp(self) -> Self;
     /// Natural logarithm.
+    #[must_use]
     fn ln(self) -> Self;
     /// Sine (radians).
+    #[must_use]
     fn sin(self) -> Self;
     /// Cosine (radians).
+    #[must_use]
     fn cos(self) -> Self;
     /// Tangent (radians).
+    #[must_use]
     fn tan(self) -> Self;
     /// Hyperbolic tangent.
+    #[must_use]
     fn tanh(self) -> Self;
     /// Inverse hyperbolic tangent.
+    #[must_use]
     fn atanh(self) -> Self;
     /// 1 / (1 + e^-x).
+    #[must_use]
     fn sigmoid(self) -> Self;
 }
 
@@ -82,7 +94,7 @@ macro_rules! real {
                 x as $t
             }
             #[inline(always)]
-            #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+            #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_lossless)]
             fn to_f64(self) -> f64 {
                 self as f64
             }

@@ -29,12 +29,13 @@ fn error_in_ulp<R: Real>(got: R, high: f64, low: f64, mantissa_bits: i32, least:
     (((got - high) - low) * 2f64.powi(a) * 2f64.powi(b)).abs()
 }
 
-/// Largest error of `map` over every `stride`-th single-precision bit pattern.
+/// Largest error of `map` over every `stride`-th single-precision bit pattern, and over the last
+/// patterns below 1, where `atanh` is steepest.
 fn worst_f32(map: Map<f32>, exact: fn(f64) -> f64, domain: fn(f32) -> bool, stride: usize) -> f64 {
     let isa = Isa::detect();
     let mut worst = (0.0, 0.0);
     let mut y = [0f32; 1024];
-    let mut patterns = (0..=u32::MAX).step_by(stride);
+    let mut patterns = (0..=u32::MAX).step_by(stride).chain(0x3f7f_f000..=0x3f80_0000);
     loop {
         let x: Vec<f32> =
             patterns.by_ref().map(f32::from_bits).filter(|&x| domain(x)).take(1024).collect();
@@ -71,15 +72,15 @@ fn check_f32(stride: usize) {
     assert!(worst_f32(map_ln, f64::ln, everywhere, stride) <= 1.0, "ln");
     assert!(worst_f32(map_sin, f64::sin, trigonometric, stride) <= 1.0, "sin");
     assert!(worst_f32(map_cos, f64::cos, trigonometric, stride) <= 1.0, "cos");
-    assert!(worst_f32(map_tan, f64::tan, trigonometric, stride) <= 2.0, "tan");
+    assert!(worst_f32(map_tan, f64::tan, trigonometric, stride) <= 2.5, "tan");
     assert!(worst_f32(map_tanh, f64::tanh, everywhere, stride) <= 2.0, "tanh");
-    assert!(worst_f32(map_atanh, f64::atanh, everywhere, stride) <= 3.0, "atanh");
-    assert!(worst_f32(map_sigmoid, sigmoid, everywhere, stride) <= 2.0, "sigmoid");
+    assert!(worst_f32(map_atanh, f64::atanh, everywhere, stride) <= 2.0, "atanh");
+    assert!(worst_f32(map_sigmoid, sigmoid, everywhere, stride) <= 1.5, "sigmoid");
 }
 
 #[test]
 fn single_precision_is_within_its_stated_error() {
-    check_f32(1997);
+    check_f32(499);
 }
 
 #[test]
@@ -91,7 +92,7 @@ fn single_precision_is_within_its_stated_error_everywhere() {
 /// Largest error of `map` over points spread evenly in value and in exponent over `[lo, hi]`, and over
 /// neighbours of the multiples of `near`.
 fn worst_f64(map: Map<f64>, exact: fn(f64) -> Dd, lo: f64, hi: f64, near: f64) -> f64 {
-    const POINTS: u32 = 40_000;
+    const POINTS: u32 = 12_000;
     let mut x = Vec::new();
     for i in 0..=POINTS {
         let even = lo + (hi - lo) * (f64::from(i) / f64::from(POINTS));
@@ -131,12 +132,12 @@ fn double_precision_is_within_its_stated_error() {
     for range in [7.0, 1e3, largest] {
         assert!(worst_f64(map_sin, Dd::sin_of, -range, range, half_pi) <= 1.0, "sin");
         assert!(worst_f64(map_cos, Dd::cos_of, -range, range, half_pi) <= 1.0, "cos");
-        assert!(worst_f64(map_tan, Dd::tan_of, -range, range, half_pi) <= 2.0, "tan");
+        assert!(worst_f64(map_tan, Dd::tan_of, -range, range, half_pi) <= 2.5, "tan");
     }
     assert!(worst_f64(map_tanh, Dd::tanh_of, -21.0, 21.0, 1e-5) <= 2.0, "tanh");
     assert!(worst_f64(map_tanh, Dd::tanh_of, -1.0, 1.0, 1e-6) <= 2.0, "tanh");
-    assert!(worst_f64(map_atanh, Dd::atanh_of, -below_one, below_one, 1e-5) <= 3.0, "atanh");
-    assert!(worst_f64(map_atanh, Dd::atanh_of, 0.1, 0.9, 1e-5) <= 3.0, "atanh");
-    assert!(worst_f64(map_sigmoid, Dd::sigmoid_of, -745.0, 40.0, 1e-4) <= 2.0, "sigmoid");
-    assert!(worst_f64(map_sigmoid, Dd::sigmoid_of, -3.0, 3.0, 1e-5) <= 2.0, "sigmoid");
+    assert!(worst_f64(map_atanh, Dd::atanh_of, -below_one, below_one, 1e-5) <= 2.0, "atanh");
+    assert!(worst_f64(map_atanh, Dd::atanh_of, 0.1, 0.9, 1e-5) <= 2.0, "atanh");
+    assert!(worst_f64(map_sigmoid, Dd::sigmoid_of, -745.0, 40.0, 1e-4) <= 1.5, "sigmoid");
+    assert!(worst_f64(map_sigmoid, Dd::sigmoid_of, -3.0, 3.0, 1e-5) <= 1.5, "sigmoid");
 }

@@ -29,7 +29,7 @@ pub use op::{Node, Op, ParamId, Site};
 pub use var::Var;
 
 use crate::layout::{Init, Layout};
-use crate::program::{self, Carried, Program};
+use crate::program::{self, Bound, Carried, Program};
 
 /// Which graph a value belongs to: the repeated step, or the condition computed once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +75,7 @@ pub(crate) struct Inner {
     pub registers: Vec<Carried>,
     pub caches: Vec<Named>,
     pub taps: Vec<Named>,
+    pub bounds: Vec<Bound>,
     pub loss: Option<Site>,
     pub error: Option<TraceError>,
 }
@@ -432,6 +433,15 @@ impl Trace {
         let named = Named { name: name.to_owned(), site: value.site() };
         self.inner.borrow_mut().taps.push(named);
         value
+    }
+
+    /// Declares that every column of `value` stays strictly inside `-limit..limit`: a rollout that
+    /// leaves it fails with the trajectory and the step, it is never clipped.
+    #[track_caller]
+    pub fn bound(&self, name: &str, value: Var<'_>, limit: f64) {
+        self.check_scope(name, &[value], Scope::Step);
+        let bound = Bound { name: name.to_owned(), site: value.site(), limit };
+        self.inner.borrow_mut().bounds.push(bound);
     }
 
     /// The loss of this step, one column; the rollout's loss is its sum over steps and rows.

@@ -154,7 +154,7 @@ pub fn cos(x: f32) -> f32 {
     if x.abs() <= TRIGONOMETRIC_DOMAIN { y } else { f32::NAN }
 }
 
-/// Tangent of x radians, within 2 ulp for |x| <= [`TRIGONOMETRIC_DOMAIN`]; NaN beyond.
+/// Tangent of x radians, within 2.5 ulp for |x| <= [`TRIGONOMETRIC_DOMAIN`]; NaN beyond.
 #[inline(always)]
 pub fn tan(x: f32) -> f32 {
     let q = quadrant(x.abs());
@@ -163,7 +163,8 @@ pub fn tan(x: f32) -> f32 {
     if x.abs() <= TRIGONOMETRIC_DOMAIN { y } else { f32::NAN }
 }
 
-/// numerator / (a + b), as if the sum were not rounded; a and b >= 0, and b < a or nothing is lost.
+/// numerator / (a + b) for a, b >= 0, as if the sum were not rounded. (`low` is the rounding of the
+/// sum as long as a is not below its last place; beyond that it is 0 and the quotient is 1.)
 #[inline(always)]
 fn quotient(numerator: f32, a: f32, b: f32) -> f32 {
     let sum = a + b;
@@ -186,7 +187,7 @@ pub fn tanh(x: f32) -> f32 {
     if x.is_nan() { f32::NAN } else { y }
 }
 
-/// Inverse hyperbolic tangent, within 3 ulp. Infinite at 1 and -1, NaN beyond.
+/// Inverse hyperbolic tangent, within 2 ulp. Infinite at 1 and -1, NaN beyond.
 #[inline(always)]
 pub fn atanh(x: f32) -> f32 {
     let magnitude = x.abs();
@@ -213,7 +214,7 @@ pub fn atanh(x: f32) -> f32 {
     if magnitude <= 1.0 { signed_as(y, x) } else { f32::NAN }
 }
 
-/// 1 / (1 + e^-x), within 2 ulp, also where it is tiny: for very negative x it is e^x, down to
+/// 1 / (1 + e^-x), within 1.5 ulp, also where it is tiny: for very negative x it is e^x, down to
 /// subnormals and 0.
 #[inline(always)]
 pub fn sigmoid(x: f32) -> f32 {

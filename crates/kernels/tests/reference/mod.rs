@@ -181,8 +181,7 @@ impl Dd {
             return x.into(); // the quotient would lose its low part to underflow
         }
         let (n, m1) = Self::from(2.0 * x).split_exp();
-        let m = m1.scaled(n) + (2f64.powi(n) - 1.0).into();
-        let m = if n > 50 || n < -50 { (m1 + 1.0.into()).scaled(n) - 1.0.into() } else { m };
+        let m = m1.scaled(n) + (Self::from(2f64.powi(n)) - 1.0.into());
         m / (m + 2.0.into())
     }
 

@@ -1,0 +1,287 @@
+//! What changes the forward: a different type from a cut, recorded in the rollout.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use backcut_kernels::Real;
+
+use crate::program::Program;
+use crate::rollout::Rollout;
+use crate::trace::Site;
+
+/// Which positions of the caches a query reads.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum MemoryReads {
+    /// Every position up to its own.
+    #[default]
+    All,
+    /// The last `w` positions, its own included; `w = 1` is a policy without memory.
+    Window(NonZeroUsize),
+    /// Those that a mask shows.
+    Mask(Mask),
+}
+
+/// A lower-triangular table of visible positions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mask {
+    steps: usize,
+    hidden: Vec<bool>,
+}
+
+impl Mask {
+    /// `visible(t, j)` says whether the query at step `t` reads position `j < t`; its own position is
+    /// always read.
+    pub fn new(steps: usize, visible: impl Fn(usize, usize) -> bool) -> Self {
+        let hidden = (0..steps * steps)
+            .map(|i| (i / steps, i % steps))
+            .map(|(t, j)| j < t && !visible(t, j));
+        Self { steps, hidden: hidden.collect() }
+    }
+
+    pub(crate) fn hidden(&self, t: usize) -> &[bool] {
+        &self.hidden[t * self.steps..][..self.steps]
+    }
+}
+
+/// Values fed from outside in place of a site's own: teacher forcing, probes on common inputs.
+///
+/// An overridden value is a constant: no cut sends credit through it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Override<R> {
+    /// A tap, state, register or input.
+    pub site: String,
+    /// First overridden step.
+    pub first: usize,
+    /// `[step][row][column]`, as many whole steps as it holds.
+    pub values: Vec<R>,
+}
+
+/// The memory of another rollout in place of one's own: positions before the query's come from it.
+#[derive(Clone, Debug)]
+pub struct Donor<R> {
+    /// A finished rollout of the same program, rows and steps.
+    pub rollout: Arc<Rollout<R>>,
+    /// Row `r` reads the memory of the donor's row `rows[r]`.
+    pub rows: Vec<usize>,
+}
+
+/// Everything that changes the forward. The default changes nothing.
+#[derive(Clone, Debug)]
+pub struct ForwardSpec<R> {
+    /// Steps at the start that run without gradients and whose cache later steps read.
+    pub prefix: usize,
+    /// What queries read.
+    pub reads: MemoryReads,
+    /// Values fed from outside.
+    pub overrides: Vec<Override<R>>,
+    /// Another rollout's memory.
+    pub donor: Option<Donor<R>>,
+}
+
+impl<R> Default for ForwardSpec<R> {
+    fn default() -> Self {
+        Self { prefix: 0, reads: MemoryReads::All, overrides: Vec::new(), donor: None }
+    }
+}
+
+impl<R> ForwardSpec<R> {
+    /// A forward window of `w` positions.
+    pub fn window(w: usize) -> Result<Self, ForwardError> {
+        let w = NonZeroUsize::new(w).ok_or(ForwardError::EmptyWindow)?;
+        Ok(Self { reads: MemoryReads::Window(w), ..Self::default() })
+    }
+}
+
+/// A forward that the program cannot run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ForwardError {
+    /// A window of 0.
+    #[error("a window of 0 positions reads nothing, not even the current token")]
+    EmptyWindow,
+    /// Nothing to roll.
+    #[error("a rollout of {rows} rows and {steps} steps is empty")]
+    Empty {
+        /// Rows asked for.
+        rows: usize,
+        /// Steps asked for.
+        steps: usize,
+    },
+    /// Longer than a learned table.
+    #[error("{steps} steps, but the program's learned table has {rows} rows")]
+    TooLong {
+        /// Steps asked for.
+        steps: usize,
+        /// Rows of the table.
+        rows: usize,
+    },
+    /// The prefix leaves no step to predict.
+    #[error("a prefix of {prefix} steps leaves nothing of {steps} to predict")]
+    Prefix {
+        /// Prefix asked for.
+        prefix: usize,
+        /// All steps.
+        steps: usize,
+    },
+    /// Windows and masks act on caches.
+    #[error("register `{0}` has no positions: a window or mask cannot apply to it")]
+    WindowOnRegister(String),
+    /// A window on a program without a cache.
+    #[error("the program has no cache: a window or mask would change nothing")]
+    WindowWithoutCache,
+    /// Wrong mask.
+    #[error("the mask is for {mask} steps, the rollout has {steps}")]
+    MaskSize {
+        /// Steps of the mask.
+        mask: usize,
+        /// Steps of the rollout.
+        steps: usize,
+    },
+    /// Unknown name.
+    #[error("`{name}` is no tap, state, register or input; known: {known}")]
+    UnknownSite {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Wrong number of values.
+    #[error(
+        "override of `{name}` from step {first} holds {len} values, not whole steps of {step} within the rollout"
+    )]
+    OverrideSize {
+        /// The site.
+        name: String,
+        /// Its first step.
+        first: usize,
+        /// Values given.
+        len: usize,
+        /// Values per step.
+        step: usize,
+    },
+    /// Wrong donor.
+    #[error("the donor does not fit: {0}")]
+    Donor(&'static str),
+}
+
+impl ForwardError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::EmptyWindow => {
+                "w = 1 reads only the current token; leave the window out to read all"
+            }
+            Self::Empty { .. } => "use at least one row and one step",
+            Self::TooLong { .. } => "roll fewer steps, or trace the table with more rows",
+            Self::Prefix { .. } => "the prefix must be shorter than the rollout",
+            Self::WindowOnRegister(_) | Self::WindowWithoutCache => {
+                "windows and masks are for programs whose memory is a cache"
+            }
+            Self::MaskSize { .. } => "make the mask with the rollout's number of steps",
+            Self::UnknownSite { .. } => "name a tap in the trace with trace.tap(name, value)",
+            Self::OverrideSize { .. } => "give rows x columns values for each overridden step",
+            Self::Donor(_) => "use a finished rollout of the same program, rows and steps",
+        }
+    }
+}
+
+/// An override, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixed<R> {
+    pub site: Site,
+    pub first: usize,
+    pub last: usize,
+    pub values: Vec<R>,
+}
+
+impl<R: Real> ForwardSpec<R> {
+    pub(crate) fn check(
+        &self,
+        program: &Program,
+        rows: usize,
+        steps: usize,
+    ) -> Result<Vec<Fixed<R>>, ForwardError> {
+        if rows == 0 || steps == 0 {
+            return Err(ForwardError::Empty { rows, steps });
+        }
+        if let Some(table) = program.max_steps().filter(|&table| table < steps) {
+            return Err(ForwardError::TooLong { steps, rows: table });
+        }
+        if self.prefix >= steps {
+            return Err(ForwardError::Prefix { prefix: self.prefix, steps });
+        }
+        if self.reads != MemoryReads::All {
+            if let Some(register) = program.registers().first() {
+                return Err(ForwardError::WindowOnRegister(register.name.clone()));
+            }
+            if program.caches.is_empty() {
+                return Err(ForwardError::WindowWithoutCache);
+            }
+        }
+        if let MemoryReads::Mask(mask) = &self.reads
+            && mask.steps != steps
+        {
+            return Err(ForwardError::MaskSize { mask: mask.steps, steps });
+        }
+        if let Some(donor) = &self.donor {
+            donor.check(program, rows, steps)?;
+        }
+        self.overrides.iter().map(|o| o.resolve(program, rows, steps)).collect()
+    }
+
+    /// Positions `lo..=t` and the mask's row for the query at step `t`.
+    pub(crate) fn reads_at(&self, t: usize) -> backcut_kernels::attention::Reads<'_> {
+        let (lo, hidden) = match &self.reads {
+            MemoryReads::All => (0, None),
+            MemoryReads::Window(w) => ((t + 1).saturating_sub(w.get()), None),
+            MemoryReads::Mask(mask) => (0, Some(mask.hidden(t))),
+        };
+        backcut_kernels::attention::Reads { lo, hi: t + 1, hidden }
+    }
+
+    /// Whether the query at step `t` reads position `j`.
+    pub(crate) fn is_read(&self, t: usize, j: usize) -> bool {
+        let reads = self.reads_at(t);
+        j >= reads.lo && j <= t && reads.hidden.is_none_or(|hidden| !hidden[j])
+    }
+}
+
+impl<R: Real> Donor<R> {
+    fn check(&self, program: &Program, rows: usize, steps: usize) -> Result<(), ForwardError> {
+        let rollout = &self.rollout;
+        if !std::ptr::eq(Arc::as_ptr(rollout.program()), program) {
+            return Err(ForwardError::Donor("it is a rollout of another program"));
+        }
+        if rollout.steps() != steps {
+            return Err(ForwardError::Donor("it has another number of steps"));
+        }
+        if self.rows.len() != rows || self.rows.iter().any(|&r| r >= rollout.rows()) {
+            return Err(ForwardError::Donor("its row map does not fit"));
+        }
+        if rollout.row_loss().is_none() {
+            return Err(ForwardError::Donor("it was not rolled yet"));
+        }
+        Ok(())
+    }
+}
+
+impl<R: Real> Override<R> {
+    fn resolve(
+        &self,
+        program: &Program,
+        rows: usize,
+        steps: usize,
+    ) -> Result<Fixed<R>, ForwardError> {
+        let site = program.tap(&self.site).ok_or_else(|| ForwardError::UnknownSite {
+            name: self.site.clone(),
+            known: program.tap_names().join(", "),
+        })?;
+        let step = rows * program.width(site);
+        let len = self.values.len();
+        let last = self.first + len / step;
+        if len == 0 || len % step != 0 || last > steps {
+            let name = self.site.clone();
+            return Err(ForwardError::OverrideSize { name, first: self.first, len, step });
+        }
+        Ok(Fixed { site, first: self.first, last, values: self.values.clone() })
+    }
+}

@@ -1,0 +1,284 @@
+//! Instructions that stay within one step: value and adjoint side by side.
+//!
+//! The step graph and the condition graph run the same code; they differ in their [`Frame`].
+
+use backcut_kernels::elementwise::{self as ew, Binary, Operand};
+use backcut_kernels::product::{Finish, Start, product};
+use backcut_kernels::{Isa, Real, gelu, norm};
+
+use crate::graph::{Flow, Graph};
+use crate::model::{Constants, Model};
+use crate::rollout::Record;
+use crate::trace::{Op, Site};
+
+/// The constant of layer norm.
+pub(crate) const NORM_EPS: f64 = 1e-5;
+
+/// Computes the value of a local instruction at step `t`; others are left alone.
+pub(crate) fn forward<R: Real>(
+    model: &Model<R>,
+    graph: &Graph,
+    constants: &[Constants<R>],
+    record: &mut Record<R>,
+    site: Site,
+    t: usize,
+) {
+    let Record { frame, values, saved } = record;
+    let (isa, frame) = (model.isa(), *frame);
+    let own = frame.range(graph, site, t);
+    let (before, after) = values.split_at_mut(frame.at(graph, site, 0));
+    let start = own.start - before.len();
+    let out = &mut after[start..start + own.len()];
+    let value = |operand: Site| &before[frame.range(graph, operand, t)];
+    let width = graph.width(site);
+    match &graph.nodes[site].op {
+        Op::Linear { x, weight, bias } => {
+            let start = bias.map_or(Start::Zero, |b| Start::Bias(model.parameter(b)));
+            let n_in = graph.width(*x);
+            let panels = model.panels(*weight);
+            product(isa, frame.rows, value(*x), n_in, panels, start, Finish::Store, out, width);
+        }
+        Op::LayerNorm { x, gain, bias } => {
+            let saved = &mut saved[frame.saved(graph, site, t)];
+            let (gain, bias) = (model.parameter(*gain), model.parameter(*bias));
+            norm::layer_norm(isa, width, R::from_f64(NORM_EPS), value(*x), gain, bias, saved, out);
+        }
+        Op::Gelu { x } => {
+            gelu::gelu(isa, value(*x), out, &mut saved[frame.saved(graph, site, t)]);
+        }
+        Op::Unary { op, x } => ew::unary(isa, *op, value(*x), out),
+        Op::Binary { op, a, b } => {
+            if graph.width(*a) == graph.width(*b) {
+                ew::binary(isa, *op, value(*a), value(*b), out);
+            } else {
+                ew::binary_column(isa, *op, width, value(*a), value(*b), out);
+            }
+        }
+        Op::Affine { x, .. } => {
+            let Constants { scale, offset } = &constants[site];
+            ew::affine(isa, value(*x), scale, offset, out);
+        }
+        Op::Slice { x, start } => {
+            let n = graph.width(*x);
+            ew::columns(isa, value(*x), n, *start, out, width, 0, width, false);
+        }
+        Op::Concat(parts) => {
+            let mut at = 0;
+            for &part in parts {
+                let n = graph.width(part);
+                ew::columns(isa, value(part), n, 0, out, width, at, n, false);
+                at += n;
+            }
+        }
+        Op::SubTiled { a, b, times } => {
+            ew::sub_tiled(isa, graph.width(*b), *times, value(*a), value(*b), out);
+        }
+        Op::RowSum(x) => ew::row_sum(isa, graph.width(*x), value(*x), out),
+        Op::WeightedSquare { x, .. } => {
+            ew::weighted_square(isa, &constants[site].scale, value(*x), out);
+        }
+        Op::StepRow(table) => {
+            let row = &model.parameter(*table)[t * width..][..width];
+            for out in out.chunks_exact_mut(width) {
+                out.copy_from_slice(row);
+            }
+        }
+        Op::Input(_)
+        | Op::State(_)
+        | Op::Register(_)
+        | Op::Constant(_)
+        | Op::Attend { .. }
+        | Op::Cross { .. }
+        | Op::SetAttend { .. }
+        | Op::Recall(_) => {}
+    }
+}
+
+/// The adjoints of one graph: `[site][lane][row][column]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Adjoints<R> {
+    pub lanes: usize,
+    pub rows: usize,
+    pub data: Vec<R>,
+}
+
+impl<R: Real> Adjoints<R> {
+    pub fn new(graph: &Graph, rows: usize, lanes: usize) -> Self {
+        Self { lanes, rows, data: vec![R::ZERO; graph.columns * rows * lanes] }
+    }
+
+    /// All lanes of a site.
+    pub fn block(&self, graph: &Graph, site: Site) -> std::ops::Range<usize> {
+        let start = graph.columns_before[site] * self.lanes * self.rows;
+        start..start + graph.width(site) * self.lanes * self.rows
+    }
+
+    /// One lane of a site.
+    pub fn range(&self, graph: &Graph, site: Site, lane: usize) -> std::ops::Range<usize> {
+        let len = graph.width(site) * self.rows;
+        let start = graph.columns_before[site] * self.lanes * self.rows + lane * len;
+        start..start + len
+    }
+
+    /// Splits so that a site's adjoint can be read while its operands' are written.
+    pub fn split(&mut self, graph: &Graph, site: Site) -> (&mut [R], &mut [R]) {
+        let block = self.block(graph, site);
+        let (before, after) = self.data.split_at_mut(block.start);
+        (before, &mut after[..block.len()])
+    }
+}
+
+/// Sends a local instruction's adjoint to its operands, in every lane.
+pub(crate) fn adjoint<R: Real>(
+    model: &Model<R>,
+    graph: &Graph,
+    constants: &[Constants<R>],
+    record: &Record<R>,
+    adjoints: &mut Adjoints<R>,
+    site: Site,
+    t: usize,
+) {
+    let (isa, frame) = (model.isa(), record.frame);
+    let flows = &graph.flows[site];
+    if flows.iter().all(|&f| f == Flow::None) {
+        return;
+    }
+    let (lanes, rows) = (adjoints.lanes, adjoints.rows);
+    let width = graph.width(site);
+    let (before, own) = adjoints.split(graph, site);
+    let value = |s: Site| &record.values[frame.range(graph, s, t)];
+    let block = |s: Site| {
+        let start = graph.columns_before[s] * lanes * rows;
+        start..start + graph.width(s) * lanes * rows
+    };
+    match &graph.nodes[site].op {
+        Op::Linear { x, weight, .. } => {
+            let n_in = graph.width(*x);
+            let dx = &mut before[block(*x)];
+            let start = if flows[0].adds() { Start::Accumulate } else { Start::Zero };
+            let panels = model.transposed(*weight);
+            product(isa, lanes * rows, own, width, panels, start, Finish::Store, dx, n_in);
+        }
+        Op::LayerNorm { x, gain, .. } => {
+            let saved = &record.saved[frame.saved(graph, site, t)];
+            let gain = model.parameter(*gain);
+            let dx = before[block(*x)].chunks_exact_mut(width * rows);
+            for (dx, dy) in dx.zip(own.chunks_exact(width * rows)) {
+                norm::layer_norm_adjoint(
+                    isa,
+                    width,
+                    value(*x),
+                    gain,
+                    saved,
+                    dy,
+                    dx,
+                    flows[0].adds(),
+                );
+            }
+        }
+        Op::Gelu { x } => {
+            let derivative = &record.saved[frame.saved(graph, site, t)];
+            let dx = before[block(*x)].chunks_exact_mut(width * rows);
+            for (dx, dy) in dx.zip(own.chunks_exact(width * rows)) {
+                ew::times(isa, dy, derivative, dx, flows[0].adds());
+            }
+        }
+        Op::Unary { op, x } => {
+            let dx = before[block(*x)].chunks_exact_mut(width * rows);
+            for (dx, dy) in dx.zip(own.chunks_exact(width * rows)) {
+                ew::unary_adjoint(isa, *op, value(*x), value(site), dy, dx, flows[0].adds());
+            }
+        }
+        Op::Binary { op, a, b } => {
+            let values = BinaryValues { a: value(*a), b: value(*b), y: value(site), width };
+            for (operand, s, flow) in
+                [(Operand::First, *a, flows[0]), (Operand::Second, *b, flows[1])]
+            {
+                if flow != Flow::None {
+                    let len = graph.width(s) * rows;
+                    let targets = before[block(s)].chunks_exact_mut(len);
+                    for (d, dy) in targets.zip(own.chunks_exact(width * rows)) {
+                        values.adjoint(isa, *op, operand, dy, d, flow.adds());
+                    }
+                }
+            }
+        }
+        Op::Affine { x, .. } => {
+            ew::affine_adjoint(
+                isa,
+                &constants[site].scale,
+                own,
+                &mut before[block(*x)],
+                flows[0].adds(),
+            );
+        }
+        Op::Slice { x, start } => {
+            let n = graph.width(*x);
+            let dx = &mut before[block(*x)];
+            if !flows[0].adds() {
+                dx.fill(R::ZERO);
+            }
+            ew::columns(isa, own, width, 0, dx, n, *start, width, true);
+        }
+        Op::Concat(parts) => {
+            let mut at = 0;
+            for (&part, flow) in parts.iter().zip(flows) {
+                let n = graph.width(part);
+                if *flow != Flow::None {
+                    let d = &mut before[block(part)];
+                    ew::columns(isa, own, width, at, d, n, 0, n, flow.adds());
+                }
+                at += n;
+            }
+        }
+        Op::SubTiled { a, b, times } => {
+            if flows[0] != Flow::None {
+                let d = &mut before[block(*a)];
+                ew::columns(isa, own, width, 0, d, width, 0, width, flows[0].adds());
+            }
+            if flows[1] != Flow::None {
+                let d = &mut before[block(*b)];
+                ew::sub_tiled_adjoint(isa, graph.width(*b), *times, own, d, flows[1].adds());
+            }
+        }
+        Op::RowSum(x) => {
+            let d = &mut before[block(*x)];
+            ew::row_sum_adjoint(isa, graph.width(*x), own, d, flows[0].adds());
+        }
+        Op::WeightedSquare { x, .. } => {
+            let len = graph.width(*x) * rows;
+            let weight = &constants[site].scale;
+            let dx = before[block(*x)].chunks_exact_mut(len);
+            for (dx, dy) in dx.zip(own.chunks_exact(rows)) {
+                ew::weighted_square_adjoint(isa, weight, value(*x), dy, dx, flows[0].adds());
+            }
+        }
+        Op::Input(_)
+        | Op::State(_)
+        | Op::Register(_)
+        | Op::Constant(_)
+        | Op::StepRow(_)
+        | Op::Attend { .. }
+        | Op::Cross { .. }
+        | Op::SetAttend { .. }
+        | Op::Recall(_) => {}
+    }
+}
+
+struct BinaryValues<'a, R> {
+    a: &'a [R],
+    b: &'a [R],
+    y: &'a [R],
+    width: usize,
+}
+
+impl<R: Real> BinaryValues<'_, R> {
+    fn adjoint(&self, isa: Isa, op: Binary, operand: Operand, dy: &[R], d: &mut [R], add: bool) {
+        let Self { a, b, y, width } = *self;
+        if a.len() == b.len() {
+            ew::binary_adjoint(isa, op, operand, a, b, y, dy, d, add);
+        } else {
+            ew::binary_column_adjoint(isa, op, operand, width, a, b, y, dy, d, add);
+        }
+    }
+}

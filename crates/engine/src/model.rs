@@ -1,0 +1,135 @@
+//! Parameters with what is derived from them once per update: packed weights, both ways round.
+
+use std::sync::Arc;
+
+use backcut_kernels::product::Panels;
+use backcut_kernels::{Isa, Real};
+
+use crate::program::Program;
+use crate::trace::{Op, ParamId};
+
+/// Constants of an instruction in the working precision.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Constants<R> {
+    pub scale: Vec<R>,
+    pub offset: Vec<R>,
+}
+
+/// A program with parameter values, ready to run on one code path.
+#[derive(Clone, Debug)]
+pub struct Model<R> {
+    program: Arc<Program>,
+    isa: Isa,
+    values: Vec<R>,
+    packed: Vec<Option<Packed<R>>>,
+    pub(crate) step_constants: Vec<Constants<R>>,
+    pub(crate) condition_constants: Vec<Constants<R>>,
+}
+
+#[derive(Clone, Debug)]
+struct Packed<R> {
+    forward: Panels<R>,
+    transposed: Panels<R>,
+}
+
+/// A parameter vector of the wrong length.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{got} parameter values for a program with {want}")]
+pub struct WrongLength {
+    /// Values given.
+    pub got: usize,
+    /// Values needed.
+    pub want: usize,
+}
+
+impl<R: Real> Model<R> {
+    /// A model from a flat vector in the program's layout.
+    pub fn new(program: &Arc<Program>, isa: Isa, values: Vec<R>) -> Result<Self, WrongLength> {
+        let want = program.layout().len();
+        if values.len() != want {
+            return Err(WrongLength { got: values.len(), want });
+        }
+        let mut packed: Vec<Option<Packed<R>>> = vec![None; program.layout().parameters().len()];
+        for linear in program.linears.iter().chain(&program.condition_linears) {
+            packed[linear.weight].get_or_insert_with(|| Packed {
+                forward: Panels::zeros(linear.n_in, linear.n_out),
+                transposed: Panels::zeros(linear.n_out, linear.n_in),
+            });
+        }
+        let mut model = Self {
+            program: program.clone(),
+            isa,
+            values,
+            packed,
+            step_constants: constants(program.nodes()),
+            condition_constants: constants(program.condition_nodes()),
+        };
+        model.repack();
+        Ok(model)
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The code path it runs on.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The parameters, flat, in the layout's order.
+    pub fn values(&self) -> &[R] {
+        &self.values
+    }
+
+    /// Changes the parameters and packs them anew.
+    pub fn edit(&mut self, change: impl FnOnce(&mut [R])) {
+        change(&mut self.values);
+        self.repack();
+    }
+
+    /// Heap bytes of the packed weights.
+    pub fn packed_bytes(&self) -> usize {
+        let packed = self.packed.iter().flatten();
+        packed.map(|p| p.forward.bytes() + p.transposed.bytes()).sum()
+    }
+
+    fn repack(&mut self) {
+        for (parameter, packed) in self.program.layout().parameters().iter().zip(&mut self.packed) {
+            if let Some(packed) = packed {
+                let values = &self.values[parameter.range()];
+                packed.forward.pack(self.isa, values);
+                packed.transposed.pack_transposed(self.isa, values);
+            }
+        }
+    }
+
+    pub(crate) fn parameter(&self, id: ParamId) -> &[R] {
+        &self.values[self.program.layout().parameters()[id].range()]
+    }
+
+    pub(crate) fn panels(&self, id: ParamId) -> &Panels<R> {
+        &self.packed[id].as_ref().expect("every linear weight is packed").forward
+    }
+
+    pub(crate) fn transposed(&self, id: ParamId) -> &Panels<R> {
+        &self.packed[id].as_ref().expect("every linear weight is packed").transposed
+    }
+}
+
+fn constants<R: Real>(nodes: &[crate::trace::Node]) -> Vec<Constants<R>> {
+    let round = |values: &[f64]| values.iter().map(|&v| R::from_f64(v)).collect();
+    nodes
+        .iter()
+        .map(|node| match &node.op {
+            Op::Affine { scale, offset, .. } => {
+                Constants { scale: round(scale), offset: round(offset) }
+            }
+            Op::WeightedSquare { weight, .. } => {
+                Constants { scale: round(weight), offset: Vec::new() }
+            }
+            _ => Constants::default(),
+        })
+        .collect()
+}

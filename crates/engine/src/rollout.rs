@@ -1,0 +1,212 @@
+//! The record of one forward: everything any backward will need, and nothing about cuts.
+
+use std::sync::Arc;
+
+use backcut_kernels::Real;
+use backcut_kernels::attention::{self, Cache, Shape};
+
+use crate::forward::{Fixed, ForwardError, ForwardSpec};
+use crate::graph::{Frame, Graph};
+use crate::program::{CacheSite, Program, TokenSite};
+use crate::trace::{Op, Site};
+
+/// Values of one graph, with what its instructions keep for their derivatives.
+#[derive(Clone, Debug)]
+pub(crate) struct Record<R> {
+    pub frame: Frame,
+    pub values: Vec<R>,
+    pub saved: Vec<R>,
+}
+
+impl<R: Real> Record<R> {
+    fn new(graph: &Graph, rows: usize, steps: usize) -> Self {
+        let frame = Frame { rows, steps };
+        let mut values = vec![R::ZERO; graph.columns * rows * steps];
+        for (site, node) in graph.nodes.iter().enumerate() {
+            if let Op::Constant(value) = node.op {
+                let start = frame.at(graph, site, 0);
+                values[start..][..node.width * rows * steps].fill(R::from_f64(value));
+            }
+        }
+        Self { frame, values, saved: vec![R::ZERO; graph.saved * rows * steps] }
+    }
+
+    fn bytes(&self) -> usize {
+        (self.values.len() + self.saved.len()) * size_of::<R>()
+    }
+}
+
+/// An attention's cache and the probabilities of every query.
+#[derive(Clone, Debug)]
+pub(crate) struct Attended<R> {
+    pub shape: Shape,
+    pub cache: Cache<R>,
+    /// `[query][row][head][capacity]`
+    pub probabilities: Vec<R>,
+}
+
+impl<R: Real> Attended<R> {
+    fn new(rows: usize, heads: usize, dim: usize, positions: usize, queries: usize) -> Self {
+        let shape = Shape { rows, heads, dim, capacity: attention::padded(positions) };
+        Self {
+            shape,
+            cache: Cache::new(shape),
+            probabilities: vec![R::ZERO; shape.probability_len() * queries],
+        }
+    }
+
+    pub fn probabilities_at(&self, query: usize) -> &[R] {
+        let len = self.shape.probability_len();
+        &self.probabilities[query * len..][..len]
+    }
+
+    fn bytes(&self) -> usize {
+        self.cache.bytes() + self.probabilities.len() * size_of::<R>()
+    }
+}
+
+/// One recorded forward of a batch. Reusable: fill the inputs, roll, differentiate, repeat.
+#[derive(Clone, Debug)]
+pub struct Rollout<R> {
+    program: Arc<Program>,
+    rows: usize,
+    steps: usize,
+    pub(crate) spec: ForwardSpec<R>,
+    pub(crate) fixed: Vec<Fixed<R>>,
+    pub(crate) step: Record<R>,
+    pub(crate) condition: Record<R>,
+    pub(crate) caches: Vec<Attended<R>>,
+    pub(crate) crosses: Vec<Attended<R>>,
+    pub(crate) sets: Vec<Attended<R>>,
+    pub(crate) initial_states: Vec<Vec<R>>,
+    pub(crate) initial_registers: Vec<Vec<R>>,
+    pub(crate) row_loss: Vec<f64>,
+    pub(crate) rolled: bool,
+}
+
+impl<R: Real> Rollout<R> {
+    /// Storage for `rows` trajectories of `steps` steps (a prefix included).
+    pub fn new(
+        program: &Arc<Program>,
+        rows: usize,
+        steps: usize,
+        spec: ForwardSpec<R>,
+    ) -> Result<Self, ForwardError> {
+        let fixed = spec.check(program, rows, steps)?;
+        let tokens = program.tokens();
+        let caches = program
+            .caches
+            .iter()
+            .map(|c: &CacheSite| Attended::new(rows, c.heads, c.dim, steps, steps))
+            .collect();
+        let over_tokens = |sites: &[TokenSite], queries: usize| {
+            let new = |s: &TokenSite| Attended::new(rows, s.heads, s.dim, tokens, queries);
+            sites.iter().map(new).collect()
+        };
+        let carried = |list: &[crate::program::Carried]| {
+            list.iter().map(|c| vec![R::ZERO; rows * c.width]).collect()
+        };
+        Ok(Self {
+            rows,
+            steps,
+            fixed,
+            step: Record::new(&program.step, rows, steps),
+            condition: Record::new(&program.condition, rows * tokens, 1),
+            caches,
+            crosses: over_tokens(&program.crosses, steps),
+            sets: over_tokens(&program.sets, tokens),
+            initial_states: carried(program.states()),
+            initial_registers: carried(program.registers()),
+            row_loss: vec![0.0; rows],
+            rolled: false,
+            spec,
+            program: program.clone(),
+        })
+    }
+
+    /// The program it is a rollout of.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Trajectories.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Steps, a prefix included.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// What changes its forward.
+    pub fn spec(&self) -> &ForwardSpec<R> {
+        &self.spec
+    }
+
+    /// Heap bytes of the record.
+    pub fn bytes(&self) -> usize {
+        let attended = self.caches.iter().chain(&self.crosses).chain(&self.sets);
+        let initial = self.initial_states.iter().chain(&self.initial_registers);
+        self.step.bytes()
+            + self.condition.bytes()
+            + attended.map(Attended::bytes).sum::<usize>()
+            + initial.map(|v| v.len() * size_of::<R>()).sum::<usize>()
+            + self.row_loss.len() * size_of::<f64>()
+    }
+
+    /// Where to write a per-step input, `[step][row][column]`.
+    pub fn input_mut(&mut self, name: &str) -> Option<&mut [R]> {
+        self.rolled = false;
+        let site = self.program.inputs.iter().find(|i| i.name == name)?.site;
+        let width = self.program.step.width(site);
+        let start = self.step.frame.at(&self.program.step, site, 0);
+        Some(&mut self.step.values[start..][..width * self.rows * self.steps])
+    }
+
+    /// Where to write an input of the condition, `[row][token][column]`.
+    pub fn condition_input_mut(&mut self, name: &str) -> Option<&mut [R]> {
+        self.rolled = false;
+        let site = self.program.condition_inputs.iter().find(|i| i.name == name)?.site;
+        let range = self.condition.frame.range(&self.program.condition, site, 0);
+        Some(&mut self.condition.values[range])
+    }
+
+    /// Where to write the first value of a state or register, `[row][column]`.
+    pub fn initial_mut(&mut self, name: &str) -> Option<&mut [R]> {
+        self.rolled = false;
+        if let Some(i) = self.program.states().iter().position(|c| c.name == name) {
+            return Some(&mut self.initial_states[i]);
+        }
+        let i = self.program.registers().iter().position(|c| c.name == name)?;
+        Some(&mut self.initial_registers[i])
+    }
+
+    /// Values of a site at one step, `[row][column]`.
+    pub fn value(&self, site: Site, t: usize) -> &[R] {
+        &self.step.values[self.step.frame.range(&self.program.step, site, t)]
+    }
+
+    /// Values of a site over all steps, `[step][row][column]`.
+    pub fn values(&self, site: Site) -> &[R] {
+        let len = self.program.width(site) * self.rows * self.steps;
+        &self.step.values[self.step.frame.at(&self.program.step, site, 0)..][..len]
+    }
+
+    /// Attention probabilities of the query at step `t`: `[row][head][capacity]`, zero beyond `t`.
+    pub fn probabilities(&self, cache: &str, t: usize) -> Option<(&[R], Shape)> {
+        let index = self.program.caches.iter().position(|c| c.name == cache)?;
+        let attended = &self.caches[index];
+        Some((attended.probabilities_at(t), attended.shape))
+    }
+
+    /// The loss of each row, summed over predicted steps; `None` before rolling.
+    pub fn row_loss(&self) -> Option<&[f64]> {
+        self.rolled.then_some(self.row_loss.as_slice())
+    }
+
+    /// The loss, summed over rows and predicted steps; `None` before rolling.
+    pub fn loss(&self) -> Option<f64> {
+        self.row_loss().map(|rows| rows.iter().sum())
+    }
+}

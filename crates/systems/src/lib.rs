@@ -1,0 +1,14 @@
+//! Systems to learn on: known dynamics, a policy with memory, a sampler, a loss.
+//!
+//! **Does**: writes each system once against the engine's trace and fills rollouts with its batches.
+//!
+//! **Refuses**: to differentiate (the engine does) and to know about cuts (there are none here).
+//!
+//! **One design decision.** A system is an object that fills rollouts and reads errors from them
+//! ([`System`]). Training, measurement and studies see only that, so a user's own system is a first
+//! class citizen.
+
+pub mod policy;
+mod system;
+
+pub use system::{BatchKey, Stream, System};
