@@ -15,6 +15,15 @@ pub enum EdgeKind {
     Register(String),
 }
 
+impl EdgeKind {
+    /// The name of its state, cache or register.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::State(name) | Self::Cache(name) | Self::Register(name) => name,
+        }
+    }
+}
+
 /// What a cut leaves of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Fate {

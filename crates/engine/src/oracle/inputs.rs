@@ -1,5 +1,6 @@
 //! What a rollout of the oracle is given, and why it may refuse it.
 
+use super::edges::EdgeKind;
 use crate::program::Program;
 
 /// Everything a rollout is given from outside, in plain nested vectors.
@@ -16,7 +17,7 @@ pub struct OracleInputs {
 }
 
 /// How long a rollout is, and what its attentions may read.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct OracleSpec {
     /// Rows of the batch.
     pub rows: usize,
@@ -28,6 +29,32 @@ pub struct OracleSpec {
     pub window: Option<usize>,
     /// `mask[t][j]`: may step `t` read step `j`? Its own position it always reads.
     pub mask: Option<Vec<Vec<bool>>>,
+    /// Values fed from outside in place of a site's own; constants under every cut.
+    pub overrides: Vec<FixedValues>,
+    /// An edge to treat wrongly on purpose, to show that a comparison would notice.
+    pub wrong_edge: Option<WrongEdge>,
+}
+
+/// Values of a tap, state, register or input at some steps.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FixedValues {
+    /// Its name.
+    pub site: String,
+    /// First step.
+    pub first: usize,
+    /// `[step][row][column]`.
+    pub values: Vec<Vec<Vec<f64>>>,
+}
+
+/// One edge of a rollout: dropped if the cut keeps all of it, kept otherwise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WrongEdge {
+    /// The path it belongs to.
+    pub kind: EdgeKind,
+    /// The earlier step.
+    pub from: usize,
+    /// The later step.
+    pub to: usize,
 }
 
 /// Why the oracle cannot run a program.
@@ -97,6 +124,14 @@ pub(super) fn check(
                 && carried.iter().zip(*given).all(|(c, given)| table(given, rows, c.width))
         }),
         "initial states or registers are not [state][row][column]",
+    )?;
+    require(
+        spec.overrides.iter().all(|fixed| {
+            let width = program.tap(&fixed.site).map(|site| program.width(site));
+            let fits = |width| fixed.values.iter().all(|step| table(step, rows, width));
+            width.is_some_and(fits) && fixed.first + fixed.values.len() <= spec.steps
+        }),
+        "overrides are not [step][row][column] of a tap",
     )?;
     require(
         spec.mask.as_ref().is_none_or(|mask| {

@@ -8,7 +8,7 @@
 //! `k - 1` state edges.
 
 use super::edges::{EdgeKey, EdgeKind, Edges, Fate, memory_fate};
-use super::inputs::{OracleError, OracleInputs, OracleSpec, check};
+use super::inputs::{OracleError, OracleInputs, OracleSpec, WrongEdge, check};
 use super::operations::{Columns, Parameters, attention, within_step};
 use super::tape::{Scalar, Tape};
 use crate::cut::{Cut, MemoryCredit, StateCredit};
@@ -146,7 +146,7 @@ impl<'t> Run<'_, 't> {
     fn step(&mut self, copy: usize, t: usize) -> Result<Sites<'t>, OracleError> {
         let program = self.program;
         let mut sites = Sites::new();
-        for node in program.nodes() {
+        for (site, node) in program.nodes().iter().enumerate() {
             let columns = match node.op {
                 Op::Input(i) => constants(&self.inputs.inputs[i][t][self.row]),
                 Op::State(i) => self.state(i, copy, t),
@@ -169,9 +169,19 @@ impl<'t> Run<'_, 't> {
                     if self.is_dropped_read(node, t) { detach(&columns) } else { columns }
                 }
             };
+            let columns = self.overridden(site, t).unwrap_or(columns);
             sites.push(if t < self.spec.prefix { detach(&columns) } else { columns });
         }
         Ok(sites)
+    }
+
+    /// What is fed from outside in place of a site's value.
+    fn overridden(&self, site: Site, t: usize) -> Option<Columns<'t>> {
+        let fixed = self.spec.overrides.iter().rfind(|fixed| {
+            self.program.tap(&fixed.site) == Some(site)
+                && (fixed.first..fixed.first + fixed.values.len()).contains(&t)
+        })?;
+        Some(constants(&fixed.values[t - fixed.first][self.row]))
     }
 
     /// The physical half of a cut: what step `t` receives of a state.
@@ -180,13 +190,15 @@ impl<'t> Run<'_, 't> {
             return constants(&self.inputs.states[index][self.row]);
         }
         let carried = &self.program.states()[index];
-        let before = |copy: usize| &self.history[copy][t - 1][carried.next];
-        let (columns, fate) = match (self.cut.state, copy) {
-            (StateCredit::Full, _) => (before(copy).clone(), Fate::Kept),
-            (StateCredit::Steps(_), 0) => (detach(before(0)), Fate::Dropped),
-            (StateCredit::Steps(_), _) => (before(copy - 1).clone(), Fate::Kept),
+        let kind = EdgeKind::State(carried.name.clone());
+        let fate = match self.cut.state {
+            StateCredit::Steps(_) if copy == 0 => Fate::Dropped,
+            _ => Fate::Kept,
         };
-        self.count(EdgeKind::State(carried.name.clone()), copy, t - 1, t, fate);
+        let fate = self.unless_wrong(&kind, t - 1, t, fate);
+        let before = &self.history[copy.saturating_sub(1)][t - 1][carried.next];
+        let columns = if fate == Fate::Dropped { detach(before) } else { before.clone() };
+        self.count(kind, copy, t - 1, t, fate);
         columns
     }
 
@@ -200,22 +212,25 @@ impl<'t> Run<'_, 't> {
         if t <= self.spec.prefix {
             return detach(before);
         }
-        let fate = self.fate(t - 1, t);
+        let kind = EdgeKind::Register(carried.name.clone());
+        let fate = self.fate(&kind, t - 1, t);
         let columns = match fate {
             Fate::Kept => before.clone(),
             Fate::WeightOnly | Fate::Dropped => detach(before),
             Fate::Scaled => self.scaled(before),
         };
-        self.count(EdgeKind::Register(carried.name.clone()), copy, t - 1, t, fate);
+        self.count(kind, copy, t - 1, t, fate);
         columns
     }
 
     /// Under `FD` a linear site that reads a register directly is a constant, as a stored key is.
     fn is_dropped_read(&self, node: &Node, t: usize) -> bool {
         let Op::Linear { x, .. } = node.op else { return false };
+        let Op::Register(index) = self.program.nodes()[x].op else { return false };
+        let kind = EdgeKind::Register(self.program.registers()[index].name.clone());
         t > self.spec.prefix
-            && self.cut.memory == MemoryCredit::Projected
-            && matches!(self.program.nodes()[x].op, Op::Register(_))
+            && self.overridden(x, t).is_none()
+            && self.fate(&kind, t - 1, t) == Fate::Dropped
     }
 
     /// The memory half of a cut for a cache: keys and values of earlier steps as step `t` reads them.
@@ -226,7 +241,8 @@ impl<'t> Run<'_, 't> {
         copy: usize,
         t: usize,
     ) -> Result<(Vec<Columns<'t>>, Vec<Columns<'t>>), OracleError> {
-        let name = self.program.cache_names().nth(cache).unwrap_or_default().to_owned();
+        let kind =
+            EdgeKind::Cache(self.program.cache_names().nth(cache).unwrap_or_default().into());
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         for j in 0..t {
             let in_window = self.spec.window.is_none_or(|window| t - j < window);
@@ -234,10 +250,10 @@ impl<'t> Run<'_, 't> {
             if !(in_window && in_mask) {
                 continue;
             }
-            keys.push(self.stored(key, "key", &name, copy, j, t)?);
-            values.push(self.stored(value, "value", &name, copy, j, t)?);
+            keys.push(self.stored(key, "key", &kind, copy, j, t)?);
+            values.push(self.stored(value, "value", &kind, copy, j, t)?);
             if j >= self.spec.prefix {
-                self.count(EdgeKind::Cache(name.clone()), copy, j, t, self.fate(j, t));
+                self.count(kind.clone(), copy, j, t, self.fate(&kind, j, t));
             }
         }
         Ok((keys, values))
@@ -248,17 +264,16 @@ impl<'t> Run<'_, 't> {
         &self,
         site: Site,
         side: &'static str,
-        cache: &str,
+        cache: &EdgeKind,
         copy: usize,
         j: usize,
         t: usize,
     ) -> Result<Columns<'t>, OracleError> {
         let sites = &self.history[copy][j];
-        if j < self.spec.prefix {
+        if j < self.spec.prefix || self.overridden(site, j).is_some() {
             return Ok(detach(&sites[site]));
         }
-        let fate = self.fate(j, t);
-        match (fate, &self.program.nodes()[site].op) {
+        match (self.fate(cache, j, t), &self.program.nodes()[site].op) {
             (Fate::Kept, _) => Ok(sites[site].clone()),
             (Fate::Dropped, _) => Ok(detach(&sites[site])),
             (Fate::WeightOnly, &Op::Linear { x, weight, bias }) => {
@@ -270,7 +285,7 @@ impl<'t> Run<'_, 't> {
             _ => Err(OracleError::NotProjected {
                 cut: self.cut.to_string(),
                 side,
-                cache: cache.to_owned(),
+                cache: cache.name().to_owned(),
                 label: self.program.nodes()[site].label.clone(),
             }),
         }
@@ -284,9 +299,21 @@ impl<'t> Run<'_, 't> {
         columns.iter().map(|x| x.scale_gradient(factor)).collect()
     }
 
-    /// Segments count from the first step after the prefix.
-    fn fate(&self, j: usize, t: usize) -> Fate {
-        memory_fate(self.cut.memory, j - self.spec.prefix, t - self.spec.prefix)
+    /// What the memory half leaves of an edge; segments count from the first step after the prefix.
+    fn fate(&self, kind: &EdgeKind, j: usize, t: usize) -> Fate {
+        let prefix = self.spec.prefix;
+        self.unless_wrong(kind, j, t, memory_fate(self.cut.memory, j - prefix, t - prefix))
+    }
+
+    fn unless_wrong(&self, kind: &EdgeKind, j: usize, t: usize, fate: Fate) -> Fate {
+        let is_this = |edge: &WrongEdge| edge.kind == *kind && (edge.from, edge.to) == (j, t);
+        if !self.spec.wrong_edge.as_ref().is_some_and(is_this) {
+            fate
+        } else if fate == Fate::Kept {
+            Fate::Dropped
+        } else {
+            Fate::Kept
+        }
     }
 
     /// Counts an edge once, in the copy whose loss is taken; inside the prefix there are none.

@@ -11,6 +11,7 @@
 //! where `Steps(k)` counts state edges along a path, it computes the rollout `k` times, each copy
 //! reading its state from the one before. That is wasteful and easy to believe.
 
+mod bridge;
 mod differences;
 mod edges;
 mod inputs;
@@ -24,8 +25,10 @@ mod tests;
 
 pub use differences::{directional_derivative, random_direction};
 pub use edges::{EdgeKey, EdgeKind, Edges, Fate};
-pub use inputs::{OracleError, OracleInputs, OracleSpec};
+pub use inputs::{FixedValues, OracleError, OracleInputs, OracleSpec, WrongEdge};
 pub use interpret::{OracleResult, interpret};
 pub use policy::{PolicyRollout, PolicySizes, policy_by_hand, trace_policy};
-pub use random_program::{Random, random_inputs, random_parameters, random_program};
+pub use random_program::{
+    Random, random_cache_program, random_inputs, random_parameters, random_program,
+};
 pub use tape::{Adjoints, Scalar, Tape};

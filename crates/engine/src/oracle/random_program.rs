@@ -135,6 +135,15 @@ fn block<'t>(
 
 /// A program that can roll out up to `max_steps` steps.
 pub fn random_program(seed: u64, max_steps: usize) -> Result<Program, TraceError> {
+    program(seed, max_steps, true)
+}
+
+/// The same without a register: all its memory is in caches, where windows and masks apply.
+pub fn random_cache_program(seed: u64, max_steps: usize) -> Result<Program, TraceError> {
+    program(seed, max_steps, false)
+}
+
+fn program(seed: u64, max_steps: usize, has_register: bool) -> Result<Program, TraceError> {
     let random = &mut Random::new(seed);
     let heads = random.between(1, 3);
     let shape = Shape {
@@ -150,14 +159,16 @@ pub fn random_program(seed: u64, max_steps: usize) -> Result<Program, TraceError
     let t = Trace::new();
     let condition = random.one_in(2).then(|| condition(&t, &shape, random));
     let body = t.state("body", state_width);
-    let register = t.register("register", register_width);
+    let register = has_register.then(|| t.register("register", register_width));
     let target = t.input("target", state_width);
     let points = t.input("points", 2 * state_width);
     let noise = t.input("noise", 1);
 
     let observation = t.concat(&[points.sub_tiled(body), body.sin(), body + noise]);
     let mut hidden = t.linear("embed", observation, shape.width);
-    hidden = hidden + t.linear("register.read", register, shape.width);
+    if let Some(register) = register {
+        hidden = hidden + t.linear("register.read", register, shape.width);
+    }
     if random.one_in(2) {
         hidden =
             hidden + t.step_row("positions", max_steps, shape.width, Init::Normal { std: 0.3 });
@@ -171,10 +182,14 @@ pub fn random_program(seed: u64, max_steps: usize) -> Result<Program, TraceError
     let hidden = t.layer_norm("norm", hidden);
 
     let action = t.tap("action", t.linear("head", hidden, state_width).tanh());
-    let remembered = t.linear("register.write", hidden, register_width).tanh();
-    let recurrent = t.linear("register.recur", register, register_width).sin();
-    let decay = t.constant(0.5, 1);
-    t.next("register", register * decay + remembered * recurrent + register.tanh() * 0.2);
+    let mut effort = action.square().sum() * 0.1;
+    if let Some(register) = register {
+        let remembered = t.linear("register.write", hidden, register_width).tanh();
+        let recurrent = t.linear("register.recur", register, register_width).sin();
+        let decay = t.constant(0.5, 1);
+        t.next("register", register * decay + remembered * recurrent + register.tanh() * 0.2);
+        effort = effort + (register.square().sum() + 1.0).sqrt() * 0.1;
+    }
 
     let rolled = t.concat(&[body.slice(1, state_width - 1), body.column(0)]);
     let mut next = body * 0.7 + rolled * 0.1 + drift(body, random) * 0.2 + action * 0.4;
@@ -186,7 +201,6 @@ pub fn random_program(seed: u64, max_steps: usize) -> Result<Program, TraceError
     }
     t.next("body", next);
     let weights: Vec<f64> = (0..state_width).map(|_| random.uniform(0.5, 1.5)).collect();
-    let effort = action.square().sum() * 0.1 + (register.square().sum() + 1.0).sqrt() * 0.1;
     t.loss((next - target).weighted_square(&weights) + effort);
     t.compile()
 }
