@@ -31,6 +31,8 @@ pub struct OracleSpec {
     pub mask: Option<Vec<Vec<bool>>>,
     /// Values fed from outside in place of a site's own; constants under every cut.
     pub overrides: Vec<FixedValues>,
+    /// What is differentiated; `None` for the loss.
+    pub objective: Option<Objective>,
     /// An edge to treat wrongly on purpose, to show that a comparison would notice.
     pub wrong_edge: Option<WrongEdge>,
 }
@@ -44,6 +46,15 @@ pub struct FixedValues {
     pub first: usize,
     /// `[step][row][column]`.
     pub values: Vec<Vec<Vec<f64>>>,
+}
+
+/// A sum to differentiate in place of the loss.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Objective {
+    /// Weight of the loss.
+    pub loss: f64,
+    /// Weights of taps, all steps from the first: the adjoints that a caller seeds.
+    pub seeds: Vec<FixedValues>,
 }
 
 /// One edge of a rollout: dropped if the cut keeps all of it, kept otherwise.
@@ -125,13 +136,14 @@ pub(super) fn check(
         }),
         "initial states or registers are not [state][row][column]",
     )?;
+    let seeds = spec.objective.iter().flat_map(|objective| &objective.seeds);
     require(
-        spec.overrides.iter().all(|fixed| {
+        spec.overrides.iter().chain(seeds).all(|fixed| {
             let width = program.tap(&fixed.site).map(|site| program.width(site));
             let fits = |width| fixed.values.iter().all(|step| table(step, rows, width));
             width.is_some_and(fits) && fixed.first + fixed.values.len() <= spec.steps
         }),
-        "overrides are not [step][row][column] of a tap",
+        "overrides or seeds are not [step][row][column] of a tap",
     )?;
     require(
         spec.mask.as_ref().is_none_or(|mask| {

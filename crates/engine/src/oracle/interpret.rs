@@ -8,7 +8,9 @@
 //! `k - 1` state edges.
 
 use super::edges::{EdgeKey, EdgeKind, Edges, Fate, memory_fate};
-use super::inputs::{OracleError, OracleInputs, OracleSpec, WrongEdge, check};
+use super::inputs::{
+    FixedValues, Objective, OracleError, OracleInputs, OracleSpec, WrongEdge, check,
+};
 use super::operations::{Columns, Parameters, attention, within_step};
 use super::tape::{Scalar, Tape};
 use crate::cut::{Cut, MemoryCredit, StateCredit};
@@ -26,6 +28,8 @@ pub struct OracleResult {
     pub values: Vec<Vec<Vec<Vec<f64>>>>,
     /// One derivative per parameter, in layout order.
     pub gradient: Vec<f64>,
+    /// Derivatives with respect to the values, `[site][step][row][column]`; zero in the prefix.
+    pub adjoints: Vec<Vec<Vec<Vec<f64>>>>,
     /// What the cut did to the edges of one row.
     pub edges: Edges,
 }
@@ -65,11 +69,14 @@ pub fn interpret(
         row_loss: Vec::new(),
         values: vec![vec![Vec::new(); spec.steps]; program.nodes().len()],
         gradient: Vec::new(),
+        adjoints: Vec::new(),
         edges: Edges::new(),
     };
-    let mut total = Scalar::constant(0.0);
+    let mut objective = Scalar::constant(0.0);
+    let mut histories = Vec::new();
     for row in 0..spec.rows {
         let mut run = Run {
+            tape: &tape,
             program,
             parameters: &parameters,
             inputs,
@@ -95,17 +102,29 @@ pub fn interpret(
         }
         let loss: Scalar = steps[spec.prefix..].iter().map(|sites| sites[loss_site][0]).sum();
         result.row_loss.push(loss.value());
+        result.loss += loss.value();
+        objective = objective + run.objective(steps, loss);
         result.edges = run.edges;
-        total = total + loss;
+        histories.push(run.history);
     }
-    let adjoints = tape.backward(total);
-    result.loss = total.value();
+    let adjoints = tape.backward(objective);
+    result.adjoints = result.values.clone();
+    for (site, steps) in result.adjoints.iter_mut().enumerate() {
+        for (t, rows) in steps.iter_mut().enumerate() {
+            for (row, columns) in rows.iter_mut().enumerate() {
+                for (c, column) in columns.iter_mut().enumerate() {
+                    *column = histories[row].iter().map(|copy| adjoints.of(copy[t][site][c])).sum();
+                }
+            }
+        }
+    }
     result.gradient = parameters.flat.iter().map(|&p| adjoints.of(p)).collect();
     Ok(result)
 }
 
 /// One row of a rollout, as far as it has come.
 struct Run<'a, 't> {
+    tape: &'t Tape,
     program: &'a Program,
     parameters: &'a Parameters<'a, 't>,
     inputs: &'a OracleInputs,
@@ -170,9 +189,33 @@ impl<'t> Run<'_, 't> {
                 }
             };
             let columns = self.overridden(site, t).unwrap_or(columns);
-            sites.push(if t < self.spec.prefix { detach(&columns) } else { columns });
+            // A place of its own for every site, also for one that only hands a value on.
+            let place = |&x: &Scalar<'t>| self.tape.place(x);
+            let in_prefix = t < self.spec.prefix;
+            sites.push(if in_prefix {
+                detach(&columns)
+            } else {
+                columns.iter().map(place).collect()
+            });
         }
         Ok(sites)
+    }
+
+    /// What is differentiated: the loss, or what the caller put in its place.
+    fn objective(&self, steps: &[Sites<'t>], loss: Scalar<'t>) -> Scalar<'t> {
+        let Some(Objective { loss: weight, seeds }) = &self.spec.objective else { return loss };
+        let mut sum = loss * *weight;
+        for FixedValues { site, first, values } in seeds {
+            let site = self.program.tap(site).unwrap_or_default();
+            let learning = self.spec.prefix.max(*first)..first + values.len();
+            for (sites, seed) in
+                steps[learning.clone()].iter().zip(&values[learning.start - first..])
+            {
+                let terms = sites[site].iter().zip(&seed[self.row]).map(|(&x, &seed)| x * seed);
+                sum = sum + terms.sum::<Scalar>();
+            }
+        }
+        sum
     }
 
     /// What is fed from outside in place of a site's value.

@@ -25,7 +25,7 @@ mod tests;
 
 pub use differences::{directional_derivative, random_direction};
 pub use edges::{EdgeKey, EdgeKind, Edges, Fate};
-pub use inputs::{FixedValues, OracleError, OracleInputs, OracleSpec, WrongEdge};
+pub use inputs::{FixedValues, Objective, OracleError, OracleInputs, OracleSpec, WrongEdge};
 pub use interpret::{OracleResult, interpret};
 pub use policy::{PolicyRollout, PolicySizes, policy_by_hand, trace_policy};
 pub use random_program::{

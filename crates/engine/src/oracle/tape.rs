@@ -45,6 +45,11 @@ impl Tape {
         self.node(value, &[])
     }
 
+    /// The same number at a place of its own, so that its derivative can be told from others'.
+    pub fn place(&self, x: Scalar<'_>) -> Scalar<'_> {
+        self.node(x.value, &[(x, 1.0)])
+    }
+
     /// Nodes so far.
     pub fn len(&self) -> usize {
         self.nodes.borrow().len()
