@@ -1,5 +1,8 @@
 //! The gradients of a product's weight and bias, summed over steps and rows.
 
+use super::cover::{Pieces, cover};
+use super::tile::{self, Tile};
+use super::vectors::{self, Vectors, Work};
 use crate::Real;
 use crate::isa::{Isa, dispatch};
 
@@ -25,7 +28,7 @@ pub fn weight_gradient<R: Real>(
     check("weight_gradient: x", x.len(), blocks * rows * n_in);
     check("weight_gradient: dy", dy.len(), blocks * rows * n_out);
     check("weight_gradient: dw", dw.len(), n_in * n_out);
-    weight_sum(isa, blocks, rows, n_in, n_out, x, dy, dw);
+    vectors::run(isa, Call { blocks, rows, n_in, n_out, x, dy, dw });
 }
 
 /// `db[o] += sum of dy[b][r][o]` over blocks b from last to first and rows r ascending.
@@ -50,30 +53,49 @@ fn check(what: &str, len: usize, needs: usize) {
     assert!(len >= needs, "{what} has {len} values, the shape needs {needs}");
 }
 
-dispatch! {
-    pub fn weight_sum<R: Real>(
-        blocks: usize, rows: usize, n_in: usize, n_out: usize, x: &[R], dy: &[R], dw: &mut [R],
-    ) = weight_sum_body;
-}
-
-#[inline(always)]
-fn weight_sum_body<R: Real>(
+/// The arguments of one checked call.
+struct Call<'a, R> {
     blocks: usize,
     rows: usize,
     n_in: usize,
     n_out: usize,
-    x: &[R],
-    dy: &[R],
-    dw: &mut [R],
-) {
-    for b in (0..blocks).rev() {
-        for r in 0..rows {
-            let x = &x[(b * rows + r) * n_in..][..n_in];
-            let dy = &dy[(b * rows + r) * n_out..][..n_out];
-            for i in 0..n_in {
-                for (dw, dy) in dw[i * n_out..][..n_out].iter_mut().zip(dy) {
-                    *dw = x[i].mul_add(*dy, *dw);
-                }
+    x: &'a [R],
+    dy: &'a [R],
+    dw: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for Call<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(mut self, t: T) {
+        let (n_in, n_out) = (self.n_in, self.n_out);
+        cover::<R, T, TALL>(t, &mut self, n_in, n_out);
+    }
+}
+
+impl<R: Real> Pieces<R> for Call<'_, R> {
+    #[inline(always)]
+    fn tile<T: Vectors<R>, const M: usize, const N: usize>(
+        &mut self,
+        t: T,
+        row: usize,
+        column: usize,
+    ) {
+        let at = |m: usize, v: usize| (row + m) * self.n_out + column + v * T::LANES;
+        let mut sums: Tile<T::Vector, M, N> = tile::fill(|m, v| t.load(&self.dw[at(m, v)..]));
+        for b in (0..self.blocks).rev() {
+            for r in 0..self.rows {
+                let step = b * self.rows + r;
+                let x = &self.x[step * self.n_in + row..][..M];
+                let dy = &self.dy[step * self.n_out + column..][..N * T::LANES];
+                let dy = std::array::from_fn(|v| t.load(&dy[v * T::LANES..]));
+                sums = tile::add_term(t, |m| x[m], dy, sums);
+            }
+        }
+        for m in 0..M {
+            for v in 0..N {
+                t.store(sums[m][v], &mut self.dw[at(m, v)..]);
             }
         }
     }
