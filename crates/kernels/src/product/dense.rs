@@ -118,19 +118,21 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
         row: usize,
         column: usize,
     ) {
-        let at = |m: usize, v: usize| (row + m) * self.out_stride + column + v * T::LANES;
+        // Copied out of `self`, which the stores below might otherwise be taken to change.
+        let (w, out_stride, out) = (self.w, self.out_stride, &mut *self.out);
+        let at = |m: usize, v: usize| (row + m) * out_stride + column + v * T::LANES;
+
         let mut sums: Tile<T::Vector, M, N> = match self.start {
             Start::Zero => [[t.splat(R::ZERO); N]; M],
             Start::Bias(bias) => tile::fill(|_, v| t.load(&bias[column + v * T::LANES..])),
-            Start::Accumulate => tile::fill(|m, v| t.load(&self.out[at(m, v)..])),
+            Start::Accumulate => tile::fill(|m, v| t.load(&out[at(m, v)..])),
         };
 
-        let k = self.w.k();
-        let x: [_; M] = std::array::from_fn(|m| &self.x[(row + m) * self.x_stride..][..k]);
-        let w: [_; N] = std::array::from_fn(|v| self.w.panel(column + v * T::LANES));
+        let x: [_; M] = std::array::from_fn(|m| &self.x[(row + m) * self.x_stride..][..w.k()]);
+        let panel: [_; N] = std::array::from_fn(|v| w.panel(column + v * T::LANES));
         let lane: [_; N] = std::array::from_fn(|v| (column + v * T::LANES) % PANEL);
-        for j in 0..k {
-            let w = std::array::from_fn(|v| t.load(&w[v][j].0[lane[v]..]));
+        for j in 0..w.k() {
+            let w = std::array::from_fn(|v| t.load(&panel[v][j].0[lane[v]..]));
             sums = tile::add_term(t, |m| x[m][j], w, sums);
         }
 
@@ -139,9 +141,9 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
             Finish::Add(r) => tile::fill(|m, v| t.add(sums[m][v], t.load(&r[at(m, v)..]))),
             Finish::Times(d) => tile::fill(|m, v| t.mul(sums[m][v], t.load(&d[at(m, v)..]))),
         };
-        for m in 0..M {
-            for v in 0..N {
-                t.store(sums[m][v], &mut self.out[at(m, v)..]);
+        for (m, row) in sums.into_iter().enumerate() {
+            for (v, sum) in row.into_iter().enumerate() {
+                t.store(sum, &mut out[at(m, v)..]);
             }
         }
     }

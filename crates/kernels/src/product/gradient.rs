@@ -82,20 +82,23 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
         row: usize,
         column: usize,
     ) {
-        let at = |m: usize, v: usize| (row + m) * self.n_out + column + v * T::LANES;
-        let mut sums: Tile<T::Vector, M, N> = tile::fill(|m, v| t.load(&self.dw[at(m, v)..]));
+        // Copied out of `self`, which the stores below might otherwise be taken to change.
+        let (n_out, dw) = (self.n_out, &mut *self.dw);
+        let at = |m: usize, v: usize| (row + m) * n_out + column + v * T::LANES;
+
+        let mut sums: Tile<T::Vector, M, N> = tile::fill(|m, v| t.load(&dw[at(m, v)..]));
         for b in (0..self.blocks).rev() {
             for r in 0..self.rows {
                 let step = b * self.rows + r;
                 let x = &self.x[step * self.n_in + row..][..M];
-                let dy = &self.dy[step * self.n_out + column..][..N * T::LANES];
+                let dy = &self.dy[step * n_out + column..][..N * T::LANES];
                 let dy = std::array::from_fn(|v| t.load(&dy[v * T::LANES..]));
                 sums = tile::add_term(t, |m| x[m], dy, sums);
             }
         }
-        for m in 0..M {
-            for v in 0..N {
-                t.store(sums[m][v], &mut self.dw[at(m, v)..]);
+        for (m, row) in sums.into_iter().enumerate() {
+            for (v, sum) in row.into_iter().enumerate() {
+                t.store(sum, &mut dw[at(m, v)..]);
             }
         }
     }

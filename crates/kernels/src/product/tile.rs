@@ -26,10 +26,10 @@ pub(super) fn add_term<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
     w: [T::Vector; N],
     mut sums: Tile<T::Vector, M, N>,
 ) -> Tile<T::Vector, M, N> {
-    for m in 0..M {
+    for (m, row) in sums.iter_mut().enumerate() {
         let a = t.splat(a(m));
-        for v in 0..N {
-            sums[m][v] = t.mul_add(a, w[v], sums[m][v]);
+        for (sum, w) in row.iter_mut().zip(w) {
+            *sum = t.mul_add(a, w, *sum);
         }
     }
     sums
