@@ -88,10 +88,11 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
 
         let mut sums: Tile<T::Vector, M, N> = tile::fill(|m, v| t.load(&dw[at(m, v)..]));
         for b in (0..self.blocks).rev() {
-            for r in 0..self.rows {
-                let step = b * self.rows + r;
-                let x = &self.x[step * self.n_in + row..][..M];
-                let dy = &self.dy[step * n_out + column..][..N * T::LANES];
+            let x = &self.x[b * self.rows * self.n_in..][..self.rows * self.n_in];
+            let dy = &self.dy[b * self.rows * n_out..][..self.rows * n_out];
+            for (x, dy) in x.chunks_exact(self.n_in).zip(dy.chunks_exact(n_out)) {
+                let x = &x[row..row + M];
+                let dy = &dy[column..column + N * T::LANES];
                 let dy = std::array::from_fn(|v| t.load(&dy[v * T::LANES..]));
                 sums = tile::add_term(t, |m| x[m], dy, sums);
             }
