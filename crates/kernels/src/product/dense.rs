@@ -2,10 +2,11 @@
 //!
 //! The start and the finish are part of a tile's life in registers: a bias, a residual or the
 //! derivative of an activation costs no pass of its own.
+#![expect(clippy::needless_range_loop, reason = "plain loops, for the reason given in `tile`")]
 
 use super::cover::{Pieces, cover};
 use super::panels::{PANEL, Panels};
-use super::tile::{self, Tile};
+use super::tile::{self, Place, Tile};
 use super::vectors::{self, Vectors, Work};
 use crate::Real;
 use crate::isa::Isa;
@@ -119,32 +120,40 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
         column: usize,
     ) {
         // Copied out of `self`, which the stores below might otherwise be taken to change.
-        let (w, out_stride, out) = (self.w, self.out_stride, &mut *self.out);
-        let at = |m: usize, v: usize| (row + m) * out_stride + column + v * T::LANES;
+        let (w, k, out) = (self.w, self.w.k(), &mut *self.out);
+        let place = Place { first: row * self.out_stride + column, stride: self.out_stride };
 
         let mut sums: Tile<T::Vector, M, N> = match self.start {
             Start::Zero => [[t.splat(R::ZERO); N]; M],
-            Start::Bias(bias) => tile::fill(|_, v| t.load(&bias[column + v * T::LANES..])),
-            Start::Accumulate => tile::fill(|m, v| t.load(&out[at(m, v)..])),
+            Start::Bias(bias) => tile::load(t, bias, Place { first: column, stride: 0 }),
+            Start::Accumulate => tile::load(t, out, place),
         };
 
-        let x: [_; M] = std::array::from_fn(|m| &self.x[(row + m) * self.x_stride..][..w.k()]);
-        let panel: [_; N] = std::array::from_fn(|v| w.panel(column + v * T::LANES));
-        let lane: [_; N] = std::array::from_fn(|v| (column + v * T::LANES) % PANEL);
-        for j in 0..w.k() {
-            let w = std::array::from_fn(|v| t.load(&panel[v][j].0[lane[v]..]));
-            sums = tile::add_term(t, |m| x[m][j], w, sums);
+        let mut x = [self.x; M];
+        for m in 0..M {
+            x[m] = &self.x[(row + m) * self.x_stride..][..k];
+        }
+        let mut panels = [w.panel(column); N];
+        for v in 0..N {
+            panels[v] = w.panel(column + v * T::LANES);
+        }
+        for j in 0..k {
+            let mut a = [R::ZERO; M];
+            for m in 0..M {
+                a[m] = x[m][j];
+            }
+            let mut w = [t.splat(R::ZERO); N];
+            for v in 0..N {
+                w[v] = t.load(&panels[v][j].0[(column + v * T::LANES) % PANEL..]);
+            }
+            sums = tile::add_term(t, a, w, sums);
         }
 
         let sums: Tile<T::Vector, M, N> = match self.finish {
             Finish::Store => sums,
-            Finish::Add(r) => tile::fill(|m, v| t.add(sums[m][v], t.load(&r[at(m, v)..]))),
-            Finish::Times(d) => tile::fill(|m, v| t.mul(sums[m][v], t.load(&d[at(m, v)..]))),
+            Finish::Add(residual) => tile::add(t, sums, tile::load(t, residual, place)),
+            Finish::Times(factor) => tile::mul(t, sums, tile::load(t, factor, place)),
         };
-        for (m, row) in sums.into_iter().enumerate() {
-            for (v, sum) in row.into_iter().enumerate() {
-                t.store(sum, &mut out[at(m, v)..]);
-            }
-        }
+        tile::store(t, sums, out, place);
     }
 }

@@ -1,10 +1,11 @@
 //! The gradients of a product's weight and bias, summed over steps and rows.
+#![expect(clippy::needless_range_loop, reason = "plain loops, for the reason given in `tile`")]
 
 use super::cover::{Pieces, cover};
-use super::tile::{self, Tile};
+use super::tile::{self, Place, Tile};
 use super::vectors::{self, Vectors, Work};
 use crate::Real;
-use crate::isa::{Isa, dispatch};
+use crate::isa::Isa;
 
 /// `dw[i][o] += sum of x[b][r][i] * dy[b][r][o]` over blocks b from last to first and rows r ascending.
 ///
@@ -28,6 +29,10 @@ pub fn weight_gradient<R: Real>(
     check("weight_gradient: x", x.len(), blocks * rows * n_in);
     check("weight_gradient: dy", dy.len(), blocks * rows * n_out);
     check("weight_gradient: dw", dw.len(), n_in * n_out);
+    let (x, dy) = (&x[..blocks * rows * n_in], &dy[..blocks * rows * n_out]);
+    if x.is_empty() || dy.is_empty() {
+        return;
+    }
     vectors::run(isa, Call { blocks, rows, n_in, n_out, x, dy, dw });
 }
 
@@ -46,7 +51,7 @@ pub fn bias_gradient<R: Real>(
 ) {
     check("bias_gradient: dy", dy.len(), blocks * rows * n_out);
     check("bias_gradient: db", db.len(), n_out);
-    bias_sum(isa, blocks, rows, n_out, dy, db);
+    vectors::run(isa, BiasCall { blocks, rows, n_out, dy, db });
 }
 
 fn check(what: &str, len: usize, needs: usize) {
@@ -83,42 +88,62 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
         column: usize,
     ) {
         // Copied out of `self`, which the stores below might otherwise be taken to change.
-        let (n_out, dw) = (self.n_out, &mut *self.dw);
-        let at = |m: usize, v: usize| (row + m) * n_out + column + v * T::LANES;
+        let (rows, n_in, n_out, dw) = (self.rows, self.n_in, self.n_out, &mut *self.dw);
+        let place = Place { first: row * n_out + column, stride: n_out };
 
-        let mut sums: Tile<T::Vector, M, N> = tile::fill(|m, v| t.load(&dw[at(m, v)..]));
+        let mut sums: Tile<T::Vector, M, N> = tile::load(t, dw, place);
         for b in (0..self.blocks).rev() {
-            let x = &self.x[b * self.rows * self.n_in..][..self.rows * self.n_in];
-            let dy = &self.dy[b * self.rows * n_out..][..self.rows * n_out];
-            for (x, dy) in x.chunks_exact(self.n_in).zip(dy.chunks_exact(n_out)) {
-                let x = &x[row..row + M];
-                let dy = &dy[column..column + N * T::LANES];
-                let dy = std::array::from_fn(|v| t.load(&dy[v * T::LANES..]));
-                sums = tile::add_term(t, |m| x[m], dy, sums);
+            let x = &self.x[b * rows * n_in..][..rows * n_in];
+            let dy = &self.dy[b * rows * n_out..][..rows * n_out];
+            for (x, dy) in x.chunks_exact(n_in).zip(dy.chunks_exact(n_out)) {
+                let mut a = [R::ZERO; M];
+                a.copy_from_slice(&x[row..row + M]);
+                let mut w = [t.splat(R::ZERO); N];
+                for v in 0..N {
+                    w[v] = t.load(&dy[column + v * T::LANES..]);
+                }
+                sums = tile::add_term(t, a, w, sums);
             }
         }
-        for (m, row) in sums.into_iter().enumerate() {
-            for (v, sum) in row.into_iter().enumerate() {
-                t.store(sum, &mut dw[at(m, v)..]);
-            }
-        }
+        tile::store(t, sums, dw, place);
     }
 }
 
-dispatch! {
-    pub fn bias_sum<R: Real>(
-        blocks: usize, rows: usize, n_out: usize, dy: &[R], db: &mut [R],
-    ) = bias_sum_body;
+/// The arguments of one checked call for the bias: a matrix of one row.
+struct BiasCall<'a, R> {
+    blocks: usize,
+    rows: usize,
+    n_out: usize,
+    dy: &'a [R],
+    db: &'a mut [R],
 }
 
-#[inline(always)]
-fn bias_sum_body<R: Real>(blocks: usize, rows: usize, n_out: usize, dy: &[R], db: &mut [R]) {
-    for b in (0..blocks).rev() {
-        for r in 0..rows {
-            let dy = &dy[(b * rows + r) * n_out..][..n_out];
-            for (db, dy) in db[..n_out].iter_mut().zip(dy) {
-                *db += *dy;
+impl<R: Real> Work<R> for BiasCall<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(mut self, t: T) {
+        let n_out = self.n_out;
+        cover::<R, T, TALL>(t, &mut self, 1, n_out);
+    }
+}
+
+impl<R: Real> Pieces<R> for BiasCall<'_, R> {
+    #[inline(always)]
+    fn tile<T: Vectors<R>, const M: usize, const N: usize>(
+        &mut self,
+        t: T,
+        _row: usize,
+        column: usize,
+    ) {
+        let place = |step: usize| Place { first: step * self.n_out + column, stride: 0 };
+        let mut sums: Tile<T::Vector, M, N> = tile::load(t, self.db, place(0));
+        for b in (0..self.blocks).rev() {
+            for r in 0..self.rows {
+                let dy = tile::load(t, self.dy, place(b * self.rows + r));
+                sums = tile::add(t, sums, dy);
             }
         }
+        tile::store(t, sums, self.db, place(0));
     }
 }
