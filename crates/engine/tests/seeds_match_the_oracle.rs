@@ -1,4 +1,5 @@
 //! Adjoints that a caller puts in at taps, and adjoints read out at them, under every kind of cut.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -51,7 +52,9 @@ fn adjoints_at_taps() {
         let case = Case::random(seed, OracleSpec { prefix, ..spec(2, prefix + 5) });
         let (model, rollout) = case.rolled::<f64>(Isa::detect());
         let mut workspace = Workspace::new(&rollout, &cuts(&KINDS)).unwrap();
-        taps.iter().for_each(|tap| workspace.keep_adjoints(tap).unwrap());
+        for tap in taps {
+            workspace.keep_adjoints(tap).unwrap();
+        }
         workspace.backward(&model, &rollout).unwrap();
         for (i, name) in KINDS.iter().enumerate() {
             let oracle = case.oracle(cut(name));

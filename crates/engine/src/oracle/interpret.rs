@@ -108,7 +108,7 @@ pub fn interpret(
         histories.push(run.history);
     }
     let adjoints = tape.backward(objective);
-    result.adjoints = result.values.clone();
+    result.adjoints.clone_from(&result.values);
     for (site, steps) in result.adjoints.iter_mut().enumerate() {
         for (t, rows) in steps.iter_mut().enumerate() {
             for (row, columns) in rows.iter_mut().enumerate() {
