@@ -112,6 +112,7 @@ fn block<'t>(
     let stored = t.layer_norm(&name("norm"), hidden);
     t.tap(&format!("stored{layer}"), stored);
     let (query, key) = (linear("w_q", stored), linear("w_k", stored));
+    t.tap(&format!("key{layer}"), key);
     let value = if random.one_in(6) { key } else { linear("w_v", stored) };
     let mut read = t.attend(&format!("cache{layer}"), query, key, value, shape.heads);
     if random.one_in(4) {
