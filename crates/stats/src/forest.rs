@@ -44,18 +44,17 @@ pub fn terminal(report: &Report, columns: usize) -> String {
     let width = columns.saturating_sub(name + 1).max(20);
     let axis = Axis::of(report);
     let at = |value: f64| (axis.place(value) * (width - 1) as f64).round() as usize;
-    let lines = |cells: &mut Vec<char>| {
-        if let Some(margin) = report.margin {
-            cells[at(margin)] = ':';
-        }
-        cells[at(0.0)] = '|';
-    };
     let mut text = String::new();
     for row in &report.rows {
         let mut cells = vec![' '; width];
-        lines(&mut cells);
         for (ends, mark) in [(row.family, '-'), (row.pointwise, '=')] {
             cells[at(ends[0])..=at(ends[1]).max(at(ends[0]))].fill(mark);
+        }
+        // Where a line crosses an interval it must stay visible: that is what the plot is for.
+        for (line, free, crossed) in [(report.margin, ':', '%'), (Some(0.0), '|', '+')] {
+            if let Some(place) = line.map(at) {
+                cells[place] = if cells[place] == ' ' { free } else { crossed };
+            }
         }
         cells[at(row.estimate)] = 'o';
         let cells: String = cells.into_iter().collect();
@@ -65,8 +64,8 @@ pub fn terminal(report: &Report, columns: usize) -> String {
     let (low, high) = (digits.number(axis.low), digits.number(axis.high));
     let gap = width.saturating_sub(low.len() + high.len());
     let _ = writeln!(text, "{:name$} {low}{:gap$}{high}", "", "");
-    let margin = if report.margin.is_some() { ", : margin" } else { "" };
-    let _ = writeln!(text, "{:name$} o estimate, == pointwise, -- family, | zero{margin}", "");
+    let margin = if report.margin.is_some() { ", : or % margin" } else { "" };
+    let _ = writeln!(text, "{:name$} o estimate, = pointwise, - family, | or + zero{margin}", "");
     text
 }
 

@@ -156,31 +156,61 @@ fn signed_sums(values: &[f64]) -> Vec<f64> {
     sums
 }
 
+/// Signed sums of up to eight values, looked up by a random byte (unused bits are ignored).
+type ByteTable = [f64; 256];
+
 /// Draws patterns as random bytes, each looked up in a table of eight values' signed sums.
 fn count_drawn(values: &[f64], tail: Tail, options: &SignFlipOptions) -> u64 {
-    let tables: Vec<Vec<f64>> = values.chunks(8).map(signed_sums).collect();
-    let observed: f64 = tables.iter().map(|table| table[table.len() - 1]).sum();
+    let table = |chunk: &[f64]| -> ByteTable {
+        let sums = signed_sums(chunk);
+        std::array::from_fn(|byte| sums[byte % sums.len()])
+    };
+    let tables: Vec<ByteTable> = values.chunks(8).map(table).collect();
+    let observed: f64 = tables.iter().map(|table| table[255]).sum();
     let at_least = threshold(observed, tail, values);
+    // By symmetry the upper tail serves both one-sided tests; only two-sided sums lose their sign.
+    let extreme = |sum: f64| {
+        let compared = if tail == Tail::TwoSided { sum.abs() } else { sum };
+        u64::from(compared >= at_least)
+    };
     let stream = Philox::new(options.seed, Stream::SignFlip);
-    let mut extreme = 0;
+    if values.len() <= 32 {
+        return count_drawn_words(&tables, options.draws, &stream, extreme);
+    }
+    let mut count = 0;
     for draw in 0..options.draws {
         let mut sum = 0.0;
         // One block of 128 bits serves 16 tables.
         for (block, sixteen) in tables.chunks(16).enumerate() {
             let words = stream.block(draw, block as u32);
             for (index, table) in sixteen.iter().enumerate() {
-                let byte = words[index / 4].to_le_bytes()[index % 4] as usize;
-                sum += table[byte % table.len()];
+                sum += table[words[index / 4].to_le_bytes()[index % 4] as usize];
             }
         }
-        let compared = match tail {
-            Tail::TwoSided => sum.abs(),
-            // By symmetry the upper tail serves both; drawn patterns need no reflection.
-            Tail::Upper | Tail::Lower => sum,
-        };
-        extreme += u64::from(compared >= at_least);
+        count += extreme(sum);
     }
-    extreme
+    count
+}
+
+/// Up to 32 values: one 32-bit word is a pattern, so one block gives four of them.
+fn count_drawn_words(
+    tables: &[ByteTable],
+    draws: u64,
+    stream: &Philox,
+    extreme: impl Fn(f64) -> u64,
+) -> u64 {
+    let mut four = [[0.0; 256]; 4];
+    four[..tables.len()].copy_from_slice(tables);
+    let [a, b, c, d] = &four;
+    let mut count = 0;
+    for block in 0..draws.div_ceil(4) {
+        let left = (draws - 4 * block).min(4) as usize;
+        for word in &stream.block(block, 0)[..left] {
+            let [i, j, k, l] = word.to_le_bytes();
+            count += extreme(a[i as usize] + b[j as usize] + c[k as usize] + d[l as usize]);
+        }
+    }
+    count
 }
 
 /// The exact one-sided sign test: the chance of at least `agreeing` heads in `total` fair tosses.
