@@ -18,11 +18,12 @@ rng = np.random.default_rng(20260914)
 
 
 def sample(kind, n, shift):
+    # Six decimals: any JSON reader gets the same doubles. Whole numbers: ties, without rounding in sums.
     if kind == "normal":
-        return shift + rng.normal(size=n)
+        return np.round(shift + rng.normal(size=n), 6)
     if kind == "lognormal":
-        return shift + rng.lognormal(sigma=0.8, size=n) - 1.0
-    return np.round(shift + rng.normal(size=n), 1)  # rounded: ties
+        return np.round(shift + rng.lognormal(sigma=0.8, size=n) - 1.0, 6)
+    return np.round(5.0 * (shift + rng.normal(size=n)))
 
 
 def mean(x, axis=-1):
@@ -31,7 +32,7 @@ def mean(x, axis=-1):
 
 def main():
     paired, unpaired = [], []
-    for kind in ("normal", "lognormal", "rounded"):
+    for kind in ("normal", "lognormal", "whole"):
         for n in (8, 12, 16, 28):
             x = sample(kind, n, 0.4)
             case = {"kind": kind, "x": x.tolist(), "mean": float(np.mean(x)), "sd": float(np.std(x, ddof=1))}
@@ -44,7 +45,7 @@ def main():
                     p = stats.permutation_test((x,), mean, permutation_type="samples", vectorized=True,
                                                n_resamples=np.inf, alternative=alternative)
                     case["sign_flip_" + alternative] = float(p.pvalue)
-            y = 0.5 * x + sample(kind, n, 0.0)
+            y = np.round(0.5 * x + sample(kind, n, 0.0), 0 if kind == "whole" else 6)
             case["y"] = y.tolist()
             case["pearson"] = float(stats.pearsonr(x, y).statistic)
             case["spearman"] = float(stats.spearmanr(x, y).statistic)

@@ -10,6 +10,9 @@ use crate::error::StatsError;
 use crate::philox::{Philox, Stream};
 use crate::table::SourceTable;
 
+/// Columns that are summed together.
+const LANES: usize = 8;
+
 /// What is resampled: sources, or clusters of them, grouped by stratum.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Units {
@@ -113,24 +116,30 @@ impl Units {
                 return Err(StatsError::Lengths { left: column.len(), right: self.len() });
             }
         }
-        let width = columns.len();
-        // Unit-major, so that one pick reads one contiguous row for all columns.
-        let rows: Vec<f64> = (0..self.len())
-            .flat_map(|unit| columns.iter().map(move |column| column[unit]))
+        // Eight columns at a time, unit by unit: one pick reads one short row, and the sums of a
+        // draw stay in registers. Each column's sum still runs in the order of the picks.
+        let lanes: Vec<Vec<[f64; LANES]>> = columns
+            .chunks(LANES)
+            .map(|group| {
+                let row = |unit| {
+                    std::array::from_fn(|lane| group.get(lane).map_or(0.0, |c: &Vec<f64>| c[unit]))
+                };
+                (0..self.len()).map(row).collect()
+            })
             .collect();
-        let mut results = vec![vec![0.0; draws]; width];
-        let mut sums = vec![0.0; width];
+        let mut results = vec![vec![0.0; draws]; columns.len()];
         let count = self.len() as f64;
         self.resample(draws, seed, |draw, picks| {
-            sums.fill(0.0);
-            for &pick in picks {
-                let start = pick as usize * width;
-                for (sum, value) in sums.iter_mut().zip(&rows[start..start + width]) {
-                    *sum += value;
+            for (rows, results) in lanes.iter().zip(results.chunks_mut(LANES)) {
+                let mut sums = [0.0; LANES];
+                for &pick in picks {
+                    for (sum, value) in sums.iter_mut().zip(&rows[pick as usize]) {
+                        *sum += value;
+                    }
                 }
-            }
-            for (result, sum) in results.iter_mut().zip(&sums) {
-                result[draw] = sum / count;
+                for (result, sum) in results.iter_mut().zip(sums) {
+                    result[draw] = sum / count;
+                }
             }
         });
         Ok(results)
@@ -163,7 +172,7 @@ mod tests {
     #[test]
     fn draws_center_on_the_mean() {
         let values: Vec<f64> = (0..20).map(|i| f64::from(i * i)).collect();
-        let draws = Units::plain(20).means(&[values.clone()], 50_000, 7).unwrap();
+        let draws = Units::plain(20).means(std::slice::from_ref(&values), 50_000, 7).unwrap();
         let standard_error = crate::quantile::standard_deviation(&values) / 20f64.sqrt();
         let off = (mean(&draws[0]) - mean(&values)).abs() / standard_error;
         assert!(off < 4.0 / 50_000f64.sqrt(), "{off}");

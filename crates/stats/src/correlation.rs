@@ -40,14 +40,14 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
-    let mut start = 0;
-    while start < order.len() {
-        let tied =
-            order[start..].iter().take_while(|&&i| values[i] == values[order[start]]).count();
-        for &i in &order[start..start + tied.max(1)] {
-            ranks[i] = start as f64 + (tied.max(1) as f64 + 1.0) / 2.0;
+    let mut before = 0.0;
+    for tied in order.chunk_by(|&a, &b| values[a] == values[b]) {
+        // The ranks before + 1 to before + count share their average.
+        let count = tied.len() as f64;
+        for &i in tied {
+            ranks[i] = before + 0.5 * (count + 1.0);
         }
-        start += tied.max(1);
+        before += count;
     }
     ranks
 }

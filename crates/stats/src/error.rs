@@ -121,7 +121,9 @@ pub(crate) fn name_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String 
     let names: Vec<&str> = names.into_iter().collect();
     let mut text = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
-        text.push_str(&format!(", and {} more", names.len() - SHOWN));
+        text.push_str(", and ");
+        text.push_str(&(names.len() - SHOWN).to_string());
+        text.push_str(" more");
     }
     text
 }

@@ -70,7 +70,8 @@ fn heading(report: &Report, title: &str) -> String {
 }
 
 fn estimates(report: &Report) -> String {
-    let level = format!("{}% interval", trim_zeros(format!("{:.1}", 100.0 * (1.0 - report.alpha))));
+    let level =
+        format!("{}% interval", trim_zeros(&format!("{:.1}", 100.0 * (1.0 - report.alpha))));
     let family = match report.bound {
         Bound::TwoSided => format!("family (M = {})", report.family_size),
         Bound::OneSided => format!("one-sided (M = {})", report.family_size),
@@ -207,8 +208,8 @@ pub(crate) fn short(name: &str) -> String {
     name.chars().take(NAME - 1).chain(['…']).collect()
 }
 
-fn trim_zeros(number: String) -> String {
-    number.strip_suffix(".0").map_or(number.clone(), str::to_owned)
+fn trim_zeros(number: &str) -> &str {
+    number.strip_suffix(".0").unwrap_or(number)
 }
 
 /// Appends a line broken at spaces so that it fits; later lines are indented.

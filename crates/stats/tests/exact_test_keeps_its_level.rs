@@ -3,6 +3,8 @@
 //! Given the absolute values, symmetry makes all sign patterns equally likely, so the rejection rate is a count over
 //! all patterns: no simulation, no tolerance.
 
+#![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
+
 use backcut_stats::philox::{Philox, Stream};
 use backcut_stats::signflip::{SignFlipOptions, Tail, sign_flip};
 

@@ -1,6 +1,9 @@
 //! Gaps, duplicates, text, too few sources and zero denominators stop a run, and say where.
 
+#![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
+
 use backcut_stats::{Contrast, FamilyParams, Layout, SourceTable, StatsError};
+use std::fmt::Write as _;
 
 fn failure(csv: &str, contrast: &str) -> String {
     let run = || -> Result<(), StatsError> {
@@ -46,9 +49,9 @@ fn every_defect_has_its_message() {
 fn an_unpaired_source_in_a_long_table_is_named() {
     let mut csv = String::from("seed,arm,value\n");
     for seed in 1..=6 {
-        csv.push_str(&format!("{seed},FF,1\n"));
+        let _ = writeln!(csv, "{seed},FF,1");
         if seed != 3 {
-            csv.push_str(&format!("{seed},FD,2\n"));
+            let _ = writeln!(csv, "{seed},FD,2");
         }
     }
     let found = failure(&csv, "[FD] - [FF]");

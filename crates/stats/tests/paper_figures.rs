@@ -5,6 +5,8 @@
 //! 100,000 draws differ by a few tenths of a percent of the width. One test, one printed table:
 //! `cargo test -p backcut-stats --test paper_figures -- --nocapture`.
 
+#![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
+
 use backcut_stats::leave_one_out::leave_one_out_means;
 use backcut_stats::planning::{Plan, plan_noninferiority};
 use backcut_stats::signflip::sign_test;

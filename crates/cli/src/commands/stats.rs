@@ -123,6 +123,24 @@ struct NamedPlan {
     plan: Plan,
 }
 
+impl NamedPlan {
+    fn sentence(&self) -> String {
+        let Self { contrast, power_wanted, plan } = self;
+        match plan {
+            Plan::Sources { count, power } => format!(
+                "plan: {contrast}: {count} sources for power {power_wanted} (they give {power:.3})\n"
+            ),
+            Plan::NoNumber { mean, margin } => format!(
+                "plan: {contrast}: no number of sources is enough;\n      \
+                 its mean {mean:.4} is not below the margin {margin}\n"
+            ),
+            Plan::MoreThan { count } => {
+                format!("plan: {contrast}: more than {count} sources for power {power_wanted}\n")
+            }
+        }
+    }
+}
+
 fn family(args: &Args) -> Result<Family, StatsError> {
     let mut contrasts: Vec<Contrast> =
         args.contrasts.iter().map(|t| Contrast::parse(t)).collect::<Result<_, _>>()?;
@@ -186,19 +204,8 @@ fn plans(args: &Args, family: &Family, table: &SourceTable) -> Result<Vec<NamedP
 
 fn plain(judged: &Judged, title: &str) -> String {
     let mut output = text::render(&judged.report, title);
-    for NamedPlan { contrast, power_wanted, plan } in &judged.plans {
-        output.push_str(&match plan {
-            Plan::Sources { count, power } => format!(
-                "plan: {contrast}: {count} sources for power {power_wanted} (they give {power:.3})\n"
-            ),
-            Plan::NoNumber { mean, margin } => format!(
-                "plan: {contrast}: no number of sources is enough; its mean {mean:.4} is not below\n      \
-                 the margin {margin}\n"
-            ),
-            Plan::MoreThan { count } => {
-                format!("plan: {contrast}: more than {count} sources for power {power_wanted}\n")
-            }
-        });
+    for plan in &judged.plans {
+        output.push_str(&plan.sentence());
     }
     output
 }

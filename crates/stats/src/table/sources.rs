@@ -136,9 +136,6 @@ impl SourceTable {
     #[must_use]
     pub fn without(&self, left_out: &[String]) -> Self {
         let keep: Vec<bool> = self.sources.iter().map(|s| !left_out.contains(s)).collect();
-        fn kept<T: Clone>(items: &[T], keep: &[bool]) -> Vec<T> {
-            items.iter().zip(keep).filter(|(_, k)| **k).map(|(item, _)| item.clone()).collect()
-        }
         Self {
             sources: kept(&self.sources, &keep),
             clusters: self.clusters.as_ref().map(|c| kept(c, &keep)),
@@ -146,6 +143,10 @@ impl SourceTable {
             cells: self.cells.iter().map(|(n, c)| (n.clone(), kept(c, &keep))).collect(),
         }
     }
+}
+
+fn kept<T: Clone>(items: &[T], keep: &[bool]) -> Vec<T> {
+    items.iter().zip(keep).filter(|(_, keep)| **keep).map(|(item, _)| item.clone()).collect()
 }
 
 /// Where the columns that are not cells stand.
