@@ -104,9 +104,6 @@ impl Family {
     /// Judges every contrast on the table. Any gap, duplicate or non-finite value is an error.
     pub fn run(&self, table: &SourceTable) -> Result<Report, StatsError> {
         let units = Units::of(table);
-        if units.len() < MIN_SOURCES {
-            return Err(StatsError::TooFewSources { found: units.len(), needed: MIN_SOURCES });
-        }
         let mut prepared = Vec::new();
         let mut columns = Vec::new();
         for contrast in &self.params.contrasts {
@@ -116,6 +113,9 @@ impl Family {
             columns.push(values.clone());
             columns.extend(denominators.clone());
             prepared.push(Prepared { contrast, values, denominators });
+        }
+        if units.len() < MIN_SOURCES {
+            return Err(StatsError::TooFewSources { found: units.len(), needed: MIN_SOURCES });
         }
         let mut draws = units.means(&columns, self.params.draws, self.params.seed)?.into_iter();
         let mut notes = self.notes(&units);
