@@ -188,6 +188,34 @@ mod tests {
     }
 
     #[test]
+    fn clusters_of_copies_do_not_narrow_the_interval() {
+        let stream = Philox::new(3, Stream::Simulation);
+        let x: Vec<f64> = (0..12).map(|i| stream.uniform(0, i)).collect();
+        let y: Vec<f64> = x.iter().zip(0..).map(|(v, i)| v + stream.uniform(1, i)).collect();
+        let copies = |values: &[f64]| -> Vec<f64> { values.iter().flat_map(|v| [*v; 3]).collect() };
+        let mut csv = String::from("source,cluster,a\n");
+        for row in 0..36 {
+            csv.push_str(
+                &[format!("w{row:02}"), format!("s{:02}", row / 3), "1\n".into()].join(","),
+            );
+        }
+        let table =
+            crate::SourceTable::from_csv(csv.as_bytes(), &crate::Layout::default()).unwrap();
+        let levels = [0.025, 0.975];
+        let plain = spearman_interval(&x, &y, &Units::plain(12), levels, 4000, 1).unwrap();
+        let clustered =
+            spearman_interval(&copies(&x), &copies(&y), &Units::of(&table), levels, 4000, 1)
+                .unwrap();
+        // The same picks of the same points, three times over: the same correlations up to rounding.
+        for (a, b) in plain.ends.iter().zip(clustered.ends) {
+            assert!((a - b).abs() < 1e-12, "{plain:?} {clustered:?}");
+        }
+        let naive = spearman_interval(&copies(&x), &copies(&y), &Units::plain(36), levels, 4000, 1);
+        let width = |ends: [f64; 2]| ends[1] - ends[0];
+        assert!(width(naive.unwrap().ends) < 0.8 * width(plain.ends));
+    }
+
+    #[test]
     fn every_order_is_visited_once() {
         let mut seen = Vec::new();
         visit_orders(&mut [1.0, 2.0, 3.0, 4.0], &mut |order| seen.push(order.to_vec()));

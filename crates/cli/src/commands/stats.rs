@@ -71,7 +71,7 @@ pub struct Args {
     #[arg(long)]
     drop_incomplete: bool,
     /// Also plan a new study: sources needed for this power at --margin
-    #[arg(long, value_name = "POWER", num_args = 0..=1, default_missing_value = "0.8")]
+    #[arg(long, value_name = "POWER", num_args = 0..=1, default_missing_value = "0.8", require_equals = true)]
     plan: Option<f64>,
     /// Print JSON instead of text
     #[arg(long)]

@@ -154,6 +154,13 @@ impl Family {
             None => mean(&item.values),
             Some(below) => mean(&item.values) / mean(below),
         };
+        let leave_one_out = LeaveOneOut::of(&item.values, item.denominators.as_deref());
+        let range = [leave_one_out.min, leave_one_out.max, estimate];
+        if !ends.iter().chain(&range).all(|value| value.is_finite()) {
+            let contrast = item.contrast.text.clone();
+            let place = "a mean over sources".into();
+            return Err(StatsError::Overflow { contrast, place });
+        }
         let tested = self.tested(item);
         let test = self.exact(&tested, item.contrast.direction)?;
         let adjust = |p: f64| (p * self.size as f64).min(1.0);
@@ -191,7 +198,7 @@ impl Family {
             exact: test,
             adjusted_p: adjust(test.p),
             adjusted_floor: adjust(test.floor),
-            leave_one_out: LeaveOneOut::of(&item.values, item.denominators.as_deref()),
+            leave_one_out,
             verdict,
             reason,
         })
@@ -361,6 +368,15 @@ mod tests {
         let zero = "seed,a,b\n1,1,1\n2,2,-1\n3,3,1\n4,4,-1\n";
         let error = run(zero, &["mean([a]) / mean([b])"]).unwrap_err();
         assert!(matches!(error, StatsError::ZeroDenominator { .. }));
+    }
+
+    #[test]
+    fn means_that_leave_the_finite_numbers_are_errors() {
+        let huge = "seed,a,b\n1,1e308,1\n2,1e308,1\n3,1e308,1\n4,1e308,1\n";
+        assert!(matches!(run(huge, &["[a]"]), Err(StatsError::Overflow { .. })));
+        // Without source 4 the denominator's mean is zero.
+        let csv = "seed,a,b\n1,1,1.5\n2,2,-2.5\n3,3,1\n4,4,8.3\n";
+        assert!(run(csv, &["mean([a]) / mean([b])"]).is_err());
     }
 
     #[test]
