@@ -1,5 +1,4 @@
 //! The gradients of a product's weight and bias, summed over steps and rows.
-#![expect(clippy::needless_range_loop, reason = "plain loops, for the reason given in `tile`")]
 
 use super::cover::{Pieces, cover};
 use super::tile::{self, Place, Tile};

@@ -7,7 +7,6 @@
 //! **Decision: plain loops over constant bounds.** `array::from_fn`, `array::map` and iterators over
 //! arrays of vectors read better, but the standard library does not force them inline, and one that
 //! is not inlined is compiled without the vector instructions (measured: a third of the speed lost).
-#![expect(clippy::needless_range_loop, reason = "see the decision above")]
 
 use super::vectors::Vectors;
 use crate::Real;

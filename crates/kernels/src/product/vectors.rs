@@ -16,7 +16,7 @@ pub(super) trait Vectors<R: Real>: Copy {
     /// One register.
     type Vector: Copy;
     /// The token for narrower registers, for columns that do not fill one of these.
-    type Narrow: Vectors<R>;
+    type Narrow: Square<R>;
     /// Numbers per register.
     const LANES: usize;
 
@@ -30,6 +30,12 @@ pub(super) trait Vectors<R: Real>: Copy {
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
     fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+}
+
+/// Registers few enough lanes wide to hold a square matrix in four of them.
+pub(super) trait Square<R: Real>: Vectors<R> {
+    /// Transposes the `LANES` x `LANES` matrix that the first `LANES` registers hold.
+    fn transpose(self, square: [Self::Vector; 4]) -> [Self::Vector; 4];
 }
 
 /// Work that is generic over the instructions it uses.
@@ -76,6 +82,13 @@ impl<R: Real> Vectors<R> for Scalar {
     #[inline(always)]
     fn mul(self, a: R, b: R) -> R {
         a * b
+    }
+}
+
+impl<R: Real> Square<R> for Scalar {
+    #[inline(always)]
+    fn transpose(self, square: [R; 4]) -> [R; 4] {
+        square
     }
 }
 
