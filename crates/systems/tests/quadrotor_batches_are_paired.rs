@@ -1,4 +1,5 @@
 //! Who shares which random numbers: arms and conditions do, seeds, updates, rows and streams do not.
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The traced step and the plain simulation are two writings of the same task.
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Facts of mechanics that hold whatever the policy does.
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod common;
 

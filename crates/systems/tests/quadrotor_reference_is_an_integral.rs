@@ -1,4 +1,5 @@
 //! Reference positions are the integral of reference velocities, which are sinusoids in their ranges.
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod common;
 
