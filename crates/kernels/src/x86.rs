@@ -13,25 +13,25 @@ use std::arch::x86_64::{
     _mm512_storeu_ps,
 };
 
-use super::vectors::{Scalar, Square, Vectors, Work};
 use crate::Real;
 use crate::isa::{Isa, Path};
+use crate::vectors::{Scalar, Square, Vectors, Work};
 
 /// Proof that AVX-512 may be used: 64-byte registers.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512(());
+pub(crate) struct Avx512(());
 
 /// Proof that AVX2 with FMA may be used: 32-byte registers.
 #[derive(Clone, Copy)]
-pub(super) struct Avx2(());
+pub(crate) struct Avx2(());
 
 /// Proof that FMA may be used: 16-byte registers.
 #[derive(Clone, Copy)]
-pub(super) struct Fma(());
+pub(crate) struct Fma(());
 
 /// Runs `work` with what `isa` offers, or gives it back if that is neither AVX-512 nor AVX2.
 #[inline]
-pub(super) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> Result<W::Output, W> {
+pub(crate) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> Result<W::Output, W> {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
     fn avx512<R: Real, W: Work<R>>(work: W) -> W::Output {
         work.run::<Avx512, 8>(Avx512(()))
