@@ -45,18 +45,16 @@ pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
     match outcome {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Failed) => ExitCode::from(1),
-        Err(error) => match error.downcast_ref::<UserError>() {
-            Some(user) => {
-                eprintln!("error: {error:#}");
-                if let Some(hint) = &user.hint {
-                    eprintln!("hint: {hint}");
-                }
-                ExitCode::from(2)
-            }
-            None => {
+        Err(error) => {
+            let Some(user) = error.downcast_ref::<UserError>() else {
                 eprintln!("internal error: {error:#}");
-                ExitCode::from(3)
+                return ExitCode::from(3);
+            };
+            eprintln!("error: {error:#}");
+            if let Some(hint) = &user.hint {
+                eprintln!("hint: {hint}");
             }
-        },
+            ExitCode::from(2)
+        }
     }
 }

@@ -18,10 +18,15 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// Paired source-level inference on a table of seeds and errors.
+    Stats(commands::stats::Args),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome: anyhow::Result<exit::Verdict> = match cli.command {};
+    let outcome: anyhow::Result<exit::Verdict> = match cli.command {
+        Command::Stats(args) => commands::stats::run(&args),
+    };
     exit::report(outcome)
 }
