@@ -75,9 +75,9 @@ fn compare(config: QuadrotorConfig) {
     }
     if window != Some(1) {
         // The cuts of the paper are six different gradients here: agreement is no accident.
-        for i in 0..6 {
-            for j in 0..i {
-                assert_ne!(workspace.gradient(i), workspace.gradient(j), "{} {}", CUTS[i], CUTS[j]);
+        for (i, a) in CUTS[..6].iter().enumerate() {
+            for (j, b) in CUTS[..i].iter().enumerate() {
+                assert_ne!(workspace.gradient(i), workspace.gradient(j), "{a} and {b}");
             }
         }
     }
