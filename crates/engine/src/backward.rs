@@ -7,11 +7,10 @@
 
 use std::sync::Arc;
 
-use backcut_kernels::Real;
-use backcut_kernels::attention::{Credit, Own, Reads, Slots, attend_adjoint};
+use backcut_kernels::attention::{Credit, Leave, Own, Reads, Slots, attend_adjoint, leave_slot};
 use backcut_kernels::elementwise as ew;
-use backcut_kernels::norm;
 use backcut_kernels::product::{bias_gradient, weight_gradient};
+use backcut_kernels::{Isa, Real, norm};
 
 use crate::cut::{Cut, StateCredit};
 use crate::fault::{Fault, Phase};
@@ -228,7 +227,7 @@ impl<R: Real> Workspace<R> {
                 if !graph.active[site] {
                     continue;
                 }
-                self.collect_near(rollout, site, t);
+                self.collect_near(model.isa(), rollout, site, t);
                 if CHECKED {
                     self.check_adjoint(site, t)?;
                 }
@@ -243,7 +242,7 @@ impl<R: Real> Workspace<R> {
                     continue;
                 }
                 if is_linear {
-                    self.collect_linear(rollout, &program.linears[linear], linear, t);
+                    self.collect_linear(model.isa(), rollout, &program.linears[linear], linear, t);
                 }
                 self.instruction(model, rollout, site, t);
             }
@@ -371,7 +370,7 @@ impl<R: Real> Workspace<R> {
     }
 
     /// Adds to a key's or value's adjoint what later queries of its own segment gave it.
-    fn collect_near(&mut self, rollout: &Rollout<R>, site: Site, t: usize) {
+    fn collect_near(&mut self, isa: Isa, rollout: &Rollout<R>, site: Site, t: usize) {
         let program = &self.program;
         let width = program.step.width(site);
         for &(index, side) in &program.feeds[site] {
@@ -389,7 +388,8 @@ impl<R: Real> Workspace<R> {
                     };
                     let range = self.adjoints.range(&program.step, site, lane);
                     let target = &mut self.adjoints.data[range];
-                    shape.collect(waiting.near_slots, slot, from, target, width);
+                    let len = shape.slot_len();
+                    leave_slot(isa, shape, width, Leave::Add, &from[slot * len..][..len], target);
                 }
             }
         }
@@ -398,6 +398,7 @@ impl<R: Real> Workspace<R> {
     /// Puts a linear site's output adjoint where the weight product of the chunk will find it.
     fn collect_linear(
         &mut self,
+        isa: Isa,
         rollout: &Rollout<R>,
         linear: &LinearSite,
         index: usize,
@@ -437,7 +438,8 @@ impl<R: Real> Workspace<R> {
                         };
                         let shape = rollout.caches[cache].shape;
                         let position = t - self.prefix;
-                        shape.collect(waiting.far_slots, position, far, full, linear.n_out);
+                        let far = &far[position * shape.slot_len()..][..shape.slot_len()];
+                        leave_slot(isa, shape, linear.n_out, Leave::Add, far, full);
                     }
                     fill(ring, full, i > 0);
                 } else {
@@ -462,14 +464,8 @@ impl<R: Real> Workspace<R> {
                     let range = self.adjoints.range(graph, linear.site, lane);
                     let target = &mut self.adjoints.data[range];
                     let position = t - self.prefix;
-                    shape.for_slot(
-                        waiting.far_slots,
-                        position,
-                        far,
-                        target,
-                        linear.n_out,
-                        |a, f| *a = alpha.mul_add(f, *a),
-                    );
+                    let far = &far[position * shape.slot_len()..][..shape.slot_len()];
+                    leave_slot(isa, shape, linear.n_out, Leave::Scaled(alpha), far, target);
                 }
             }
         }
@@ -518,7 +514,6 @@ impl<R: Real> Workspace<R> {
                         near: Some(Slots {
                             start: 0,
                             end: program.tokens,
-                            slots: program.tokens,
                             keys: &mut waiting.near_keys,
                             values: &mut waiting.near_values,
                         }),
@@ -648,14 +643,12 @@ impl<R: Real> Workspace<R> {
             let near = (waiting.near_slots > 0).then_some(Slots {
                 start: boundary,
                 end: t,
-                slots: waiting.near_slots,
                 keys: &mut waiting.near_keys,
                 values: &mut waiting.near_values,
             });
             let far = (waiting.far_slots > 0).then_some(Slots {
                 start: self.prefix,
                 end: boundary,
-                slots: waiting.far_slots,
                 keys: &mut waiting.far_keys,
                 values: &mut waiting.far_values,
             });
@@ -723,7 +716,8 @@ impl<R: Real> Workspace<R> {
                     let target = &mut self.condition_adjoints.data[range];
                     for token in 0..tokens {
                         let target = &mut target[token * width..];
-                        shape.collect(tokens, token, from, target, tokens * width);
+                        let slot = &from[token * shape.slot_len()..][..shape.slot_len()];
+                        leave_slot(model.isa(), shape, tokens * width, Leave::Add, slot, target);
                     }
                 }
             }
@@ -816,7 +810,6 @@ impl<R: Real> Workspace<R> {
                     near: Some(Slots {
                         start: 0,
                         end: tokens,
-                        slots: tokens,
                         keys: &mut waiting.near_keys,
                         values: &mut waiting.near_values,
                     }),
@@ -851,7 +844,9 @@ impl<R: Real> Workspace<R> {
                 }
                 for token in 0..tokens {
                     let target = &mut target[token * width..];
-                    attended.shape.collect(tokens, token, from, target, tokens * width);
+                    let shape = attended.shape;
+                    let slot = &from[token * shape.slot_len()..][..shape.slot_len()];
+                    leave_slot(model.isa(), shape, tokens * width, Leave::Add, slot, target);
                 }
             }
         }
