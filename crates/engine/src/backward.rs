@@ -191,6 +191,24 @@ impl<R: Real> Workspace<R> {
         self.run::<false>(model, rollout, &resolved)
     }
 
+    /// As [`Workspace::backward_seeded`], at sites that are preset in every step.
+    pub(crate) fn backward_local(
+        &mut self,
+        model: &Model<R>,
+        rollout: &Rollout<R>,
+        seeds: &[crate::ages::Local<R>],
+    ) -> Result<(), BackwardError> {
+        self.check(model, rollout)?;
+        let resolved: Vec<Resolved<R>> = seeds
+            .iter()
+            .map(|s| {
+                let active = s.sites.iter().filter(|(site, _)| self.program.step.active[*site]);
+                Resolved { loss: s.loss, taps: active.map(|(site, v)| (*site, &v[..])).collect() }
+            })
+            .collect();
+        self.run::<false>(model, rollout, &resolved)
+    }
+
     fn check(&self, model: &Model<R>, rollout: &Rollout<R>) -> Result<(), BackwardError> {
         let same_program = Arc::ptr_eq(&self.program, rollout.program())
             && Arc::ptr_eq(&self.program, model.program());
