@@ -6,8 +6,9 @@
 use backcut_kernels::Isa;
 use backcut_kernels::product::{measure_peak, throughput, weight_gradient_throughput};
 
-const ROUNDS: usize = 7;
-const MILLISECONDS: u64 = 8;
+/// Short slices: a scheduler that takes the processor away spoils one round, not the median.
+const MILLISECONDS: u64 = 1;
+const ROUNDS: usize = 41;
 
 /// (rows, k, n)
 const PRODUCTS: &[(usize, usize, usize)] = &[
@@ -58,11 +59,11 @@ fn main() {
         if isa == Isa::portable() || !(wanted.is_empty() || wanted.contains(&isa.to_string())) {
             continue;
         }
-        println!("{isa}: product          GFLOP/s  % of peak");
+        println!("{isa}: product          GFLOP/s  % of peak  9th decile");
         for &(rows, k, n) in PRODUCTS {
             line(isa, &format!("{rows} x {k} x {n}"), || throughput(isa, rows, k, n, MILLISECONDS));
         }
-        println!("{isa}: weight gradient  GFLOP/s  % of peak");
+        println!("{isa}: weight gradient  GFLOP/s  % of peak  9th decile");
         for &(blocks, rows, n_in, n_out) in GRADIENTS {
             line(isa, &format!("{blocks} * {rows}, {n_in} x {n_out}"), || {
                 weight_gradient_throughput(isa, blocks, rows, n_in, n_out, MILLISECONDS)
@@ -74,13 +75,14 @@ fn main() {
 fn line(isa: Isa, shape: &str, work: impl Fn() -> f64) {
     let mut rounds: Vec<(f64, f64)> = (0..ROUNDS)
         .map(|_| {
-            let before = measure_peak::<f32>(isa, MILLISECONDS / 2);
+            let before = measure_peak::<f32>(isa, MILLISECONDS);
             let speed = work();
-            let after = measure_peak::<f32>(isa, MILLISECONDS / 2);
+            let after = measure_peak::<f32>(isa, MILLISECONDS);
             (speed / before.max(after), speed)
         })
         .collect();
     rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (ratio, speed) = rounds[ROUNDS / 2];
-    println!("  {shape:<22} {speed:8.1} {:10.1}", 100.0 * ratio);
+    let best = rounds[ROUNDS * 9 / 10].0;
+    println!("  {shape:<22} {speed:8.1} {:9.1} {:9.1}", 100.0 * ratio, 100.0 * best);
 }

@@ -9,6 +9,7 @@
 //! class citizen.
 
 pub mod policy;
+pub mod quadrotor;
 mod system;
 
 pub use system::{BatchKey, Stream, System};

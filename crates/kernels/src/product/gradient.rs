@@ -1,7 +1,11 @@
 //! The gradients of a product's weight and bias, summed over steps and rows.
+#![expect(clippy::needless_range_loop, reason = "plain loops, for the reason given in `tile`")]
 
+use super::cover::{Pieces, cover};
+use super::tile::{self, Place, Tile};
+use super::vectors::{self, Vectors, Work};
 use crate::Real;
-use crate::isa::{Isa, dispatch};
+use crate::isa::Isa;
 
 /// `dw[i][o] += sum of x[b][r][i] * dy[b][r][o]` over blocks b from last to first and rows r ascending.
 ///
@@ -25,7 +29,11 @@ pub fn weight_gradient<R: Real>(
     check("weight_gradient: x", x.len(), blocks * rows * n_in);
     check("weight_gradient: dy", dy.len(), blocks * rows * n_out);
     check("weight_gradient: dw", dw.len(), n_in * n_out);
-    weight_sum(isa, blocks, rows, n_in, n_out, x, dy, dw);
+    let (x, dy) = (&x[..blocks * rows * n_in], &dy[..blocks * rows * n_out]);
+    if x.is_empty() || dy.is_empty() {
+        return;
+    }
+    vectors::run(isa, Call { blocks, rows, n_in, n_out, x, dy, dw });
 }
 
 /// `db[o] += sum of dy[b][r][o]` over blocks b from last to first and rows r ascending.
@@ -43,56 +51,99 @@ pub fn bias_gradient<R: Real>(
 ) {
     check("bias_gradient: dy", dy.len(), blocks * rows * n_out);
     check("bias_gradient: db", db.len(), n_out);
-    bias_sum(isa, blocks, rows, n_out, dy, db);
+    vectors::run(isa, BiasCall { blocks, rows, n_out, dy, db });
 }
 
 fn check(what: &str, len: usize, needs: usize) {
     assert!(len >= needs, "{what} has {len} values, the shape needs {needs}");
 }
 
-dispatch! {
-    pub fn weight_sum<R: Real>(
-        blocks: usize, rows: usize, n_in: usize, n_out: usize, x: &[R], dy: &[R], dw: &mut [R],
-    ) = weight_sum_body;
-}
-
-#[inline(always)]
-fn weight_sum_body<R: Real>(
+/// The arguments of one checked call.
+struct Call<'a, R> {
     blocks: usize,
     rows: usize,
     n_in: usize,
     n_out: usize,
-    x: &[R],
-    dy: &[R],
-    dw: &mut [R],
-) {
-    for b in (0..blocks).rev() {
-        for r in 0..rows {
-            let x = &x[(b * rows + r) * n_in..][..n_in];
-            let dy = &dy[(b * rows + r) * n_out..][..n_out];
-            for i in 0..n_in {
-                for (dw, dy) in dw[i * n_out..][..n_out].iter_mut().zip(dy) {
-                    *dw = x[i].mul_add(*dy, *dw);
-                }
-            }
-        }
+    x: &'a [R],
+    dy: &'a [R],
+    dw: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for Call<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(mut self, t: T) {
+        let (n_in, n_out) = (self.n_in, self.n_out);
+        cover::<R, T, TALL>(t, &mut self, n_in, n_out);
     }
 }
 
-dispatch! {
-    pub fn bias_sum<R: Real>(
-        blocks: usize, rows: usize, n_out: usize, dy: &[R], db: &mut [R],
-    ) = bias_sum_body;
-}
+impl<R: Real> Pieces<R> for Call<'_, R> {
+    #[inline(always)]
+    fn tile<T: Vectors<R>, const M: usize, const N: usize>(
+        &mut self,
+        t: T,
+        row: usize,
+        column: usize,
+    ) {
+        // Copied out of `self`, which the stores below might otherwise be taken to change.
+        let (rows, n_in, n_out, dw) = (self.rows, self.n_in, self.n_out, &mut *self.dw);
+        let place = Place { first: row * n_out + column, stride: n_out };
 
-#[inline(always)]
-fn bias_sum_body<R: Real>(blocks: usize, rows: usize, n_out: usize, dy: &[R], db: &mut [R]) {
-    for b in (0..blocks).rev() {
-        for r in 0..rows {
-            let dy = &dy[(b * rows + r) * n_out..][..n_out];
-            for (db, dy) in db[..n_out].iter_mut().zip(dy) {
-                *db += *dy;
+        let mut sums: Tile<T::Vector, M, N> = tile::load(t, dw, place);
+        for b in (0..self.blocks).rev() {
+            let x = &self.x[b * rows * n_in..][..rows * n_in];
+            let dy = &self.dy[b * rows * n_out..][..rows * n_out];
+            for (x, dy) in x.chunks_exact(n_in).zip(dy.chunks_exact(n_out)) {
+                let mut a = [R::ZERO; M];
+                a.copy_from_slice(&x[row..row + M]);
+                let mut w = [t.splat(R::ZERO); N];
+                for v in 0..N {
+                    w[v] = t.load(&dy[column + v * T::LANES..]);
+                }
+                sums = tile::add_term(t, a, w, sums);
             }
         }
+        tile::store(t, sums, dw, place);
+    }
+}
+
+/// The arguments of one checked call for the bias: a matrix of one row.
+struct BiasCall<'a, R> {
+    blocks: usize,
+    rows: usize,
+    n_out: usize,
+    dy: &'a [R],
+    db: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for BiasCall<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(mut self, t: T) {
+        let n_out = self.n_out;
+        cover::<R, T, TALL>(t, &mut self, 1, n_out);
+    }
+}
+
+impl<R: Real> Pieces<R> for BiasCall<'_, R> {
+    #[inline(always)]
+    fn tile<T: Vectors<R>, const M: usize, const N: usize>(
+        &mut self,
+        t: T,
+        _row: usize,
+        column: usize,
+    ) {
+        let place = |step: usize| Place { first: step * self.n_out + column, stride: 0 };
+        let mut sums: Tile<T::Vector, M, N> = tile::load(t, self.db, place(0));
+        for b in (0..self.blocks).rev() {
+            for r in 0..self.rows {
+                let dy = tile::load(t, self.dy, place(b * self.rows + r));
+                sums = tile::add(t, sums, dy);
+            }
+        }
+        tile::store(t, sums, self.db, place(0));
     }
 }

@@ -16,8 +16,10 @@
 //! | --- | --- |
 //! | `panels` | the packed layout of a weight matrix |
 //! | `tile` | the register tile: the one hot loop of a product |
-//! | `dense` | the product: tiling, where a sum starts, what happens to it at the end |
+//! | `cover` | which tiles cover an output matrix |
+//! | `dense` | the product: where a sum starts, what happens to it at the end |
 //! | `gradient` | weight and bias gradients: the same idea over steps and rows |
+//! | `vectors`, `x86` | registers and the instructions on them |
 //! | `throughput` | how fast all this is, against the machine's practical peak |
 //!
 //! ```
@@ -33,11 +35,15 @@
 //! assert_eq!(out, [2.5, 4.5, 6.5]);
 //! ```
 
+mod cover;
 mod dense;
 mod gradient;
 mod panels;
 mod throughput;
 mod tile;
+mod vectors;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use dense::{Finish, Start, product};
 pub use gradient::{bias_gradient, weight_gradient};

@@ -9,18 +9,24 @@ use crate::isa::{Isa, dispatch};
 /// Panel width: the same on every machine.
 pub const PANEL: usize = 32;
 
+/// One term of a panel, aligned so that no vector load straddles two cache lines: with one row per
+/// product, which does little but read the panel, straddling halves the speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
+pub(super) struct Term<R>(pub [R; PANEL]);
+
 /// A k x n matrix packed in zero-padded panels of [`PANEL`] columns: `[panel][k][PANEL]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panels<R> {
     k: usize,
     n: usize,
-    data: Vec<R>,
+    data: Vec<Term<R>>,
 }
 
 impl<R: Real> Panels<R> {
     /// A packed k x n matrix of zeros.
     pub fn zeros(k: usize, n: usize) -> Self {
-        Self { k, n, data: vec![R::ZERO; n.div_ceil(PANEL) * k * PANEL] }
+        Self { k, n, data: vec![Term([R::ZERO; PANEL]); n.div_ceil(PANEL) * k] }
     }
 
     /// Rows of the packed matrix: the terms of one sum.
@@ -35,7 +41,7 @@ impl<R: Real> Panels<R> {
 
     /// Bytes held on the heap, padding counted.
     pub fn bytes(&self) -> usize {
-        self.data.capacity() * size_of::<R>()
+        self.data.capacity() * size_of::<Term<R>>()
     }
 
     /// Packs `w`, row-major k x n.
@@ -54,10 +60,10 @@ impl<R: Real> Panels<R> {
         }
     }
 
-    /// Panel `index`, one array per term of the sum.
+    /// The panel that holds column `column`.
     #[inline(always)]
-    pub(super) fn panel(&self, index: usize) -> &[[R; PANEL]] {
-        &self.data.as_chunks().0[index * self.k..][..self.k]
+    pub(super) fn panel(&self, column: usize) -> &[Term<R>] {
+        &self.data[column / PANEL * self.k..][..self.k]
     }
 
     fn check(&self, w: &[R]) {
@@ -72,33 +78,32 @@ impl<R: Real> Panels<R> {
 }
 
 dispatch! {
-    pub fn copy_rows<R: Real>(k: usize, n: usize, w: &[R], data: &mut [R]) = copy_rows_body;
+    pub fn copy_rows<R: Real>(k: usize, n: usize, w: &[R], data: &mut [Term<R>]) = copy_rows_body;
 }
 
 #[inline(always)]
-fn copy_rows_body<R: Real>(k: usize, n: usize, w: &[R], data: &mut [R]) {
-    for (p, panel) in data.chunks_exact_mut(k * PANEL).enumerate() {
+fn copy_rows_body<R: Real>(k: usize, n: usize, w: &[R], data: &mut [Term<R>]) {
+    for (p, panel) in data.chunks_exact_mut(k).enumerate() {
         let first = p * PANEL;
-        for (row, target) in w.chunks_exact(n).zip(panel.as_chunks_mut::<PANEL>().0) {
+        for (row, target) in w.chunks_exact(n).zip(panel) {
             match row[first..].first_chunk::<PANEL>() {
-                Some(full) => *target = *full,
-                None => target[..n - first].copy_from_slice(&row[first..]),
+                Some(full) => target.0 = *full,
+                None => target.0[..n - first].copy_from_slice(&row[first..]),
             }
         }
     }
 }
 
 dispatch! {
-    pub fn copy_columns<R: Real>(k: usize, w: &[R], data: &mut [R]) = copy_columns_body;
+    pub fn copy_columns<R: Real>(k: usize, w: &[R], data: &mut [Term<R>]) = copy_columns_body;
 }
 
 #[inline(always)]
-fn copy_columns_body<R: Real>(k: usize, w: &[R], data: &mut [R]) {
-    for (panel, columns) in data.chunks_exact_mut(k * PANEL).zip(w.chunks(PANEL * k)) {
-        let panel = panel.as_chunks_mut::<PANEL>().0;
+fn copy_columns_body<R: Real>(k: usize, w: &[R], data: &mut [Term<R>]) {
+    for (panel, columns) in data.chunks_exact_mut(k).zip(w.chunks(PANEL * k)) {
         for (c, column) in columns.chunks_exact(k).enumerate() {
             for (target, value) in panel.iter_mut().zip(column) {
-                target[c] = *value;
+                target.0[c] = *value;
             }
         }
     }

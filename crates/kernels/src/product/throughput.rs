@@ -5,74 +5,56 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use super::vectors::{self, Vectors, Work};
 use super::{Finish, Panels, Start, product, weight_gradient};
 use crate::Real;
-use crate::isa::{Isa, Path};
+use crate::isa::Isa;
 
 /// GFLOP/s of a register-only FMA loop of this precision on this path: the machine's practical peak.
 pub fn measure_peak<R: Real>(isa: Isa, milliseconds: u64) -> f64 {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-    fn avx512<R: Real>(turns: usize) -> usize {
-        if size_of::<R>() == 4 { chains::<R, 16>(turns) } else { chains::<R, 8>(turns) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn avx2<R: Real>(turns: usize) -> usize {
-        if size_of::<R>() == 4 { chains::<R, 8>(turns) } else { chains::<R, 4>(turns) }
-    }
-    measure(milliseconds, || {
-        let turns = 2000;
-        let flops = match isa.path() {
-            // SAFETY: an `Isa` of this path exists only after the processor reported exactly the
-            // features that the wrapper enables (`Isa::checked`); the body is safe code.
-            #[cfg(target_arch = "x86_64")]
-            #[allow(unsafe_code)]
-            Path::Avx512 => unsafe { avx512::<R>(turns) },
-            // SAFETY: as above, for AVX2 and FMA.
-            #[cfg(target_arch = "x86_64")]
-            #[allow(unsafe_code)]
-            Path::Avx2 => unsafe { avx2::<R>(turns) },
-            _ => chains::<R, 4>(turns),
-        };
-        flops as f64
-    })
+    measure(milliseconds, || vectors::run::<R, _>(isa, Chains { turns: 2000 }))
 }
 
-/// Independent chains of multiply-adds: enough of them to hide the latency of one.
+const PAGE: usize = 4096;
+
+/// Independent chains of multiply-adds: enough to hide the latency of one.
 const CHAINS: usize = 12;
 
-/// Runs `turns` multiply-adds on every chain and returns the floating-point operations done.
-#[inline(always)]
-fn chains<R: Real, const L: usize>(turns: usize) -> usize {
-    let a: [R; L] = black_box([R::from_f64(0.999); L]);
-    let b: [R; L] = black_box([R::from_f64(0.001); L]);
-    let mut acc = black_box([[R::ONE; L]; CHAINS]);
-    for _ in 0..turns {
-        for chain in 0..CHAINS {
-            acc[chain] = step(&a, acc[chain], &b);
-        }
-    }
-    black_box(acc);
-    turns * CHAINS * L * 2
+/// `turns` multiply-adds on every chain; returns the floating-point operations done.
+struct Chains {
+    turns: usize,
 }
 
-#[inline(always)]
-fn step<R: Real, const L: usize>(a: &[R; L], mut chain: [R; L], b: &[R; L]) -> [R; L] {
-    for lane in 0..L {
-        chain[lane] = a[lane].mul_add(chain[lane], b[lane]);
+impl<R: Real> Work<R> for Chains {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, t: T) -> f64 {
+        let (a, b) = (t.splat(black_box(R::from_f64(0.001))), t.splat(black_box(R::ONE)));
+        let mut sums = [t.splat(R::ZERO); CHAINS];
+        for _ in 0..self.turns {
+            for sum in &mut sums {
+                *sum = t.mul_add(a, b, *sum);
+            }
+        }
+        let mut out = [R::ZERO; CHAINS * 16];
+        for (sum, out) in sums.iter().zip(out.chunks_exact_mut(16)) {
+            t.store(*sum, out);
+        }
+        black_box(out);
+        (self.turns * CHAINS * T::LANES * 2) as f64
     }
-    chain
 }
 
 /// GFLOP/s of [`product`] in `f32` for one shape, with a bias and a plain store.
 pub fn throughput(isa: Isa, rows: usize, k: usize, n: usize, milliseconds: u64) -> f64 {
     let mut w = Panels::zeros(k, n);
-    w.pack(isa, &pattern(k * n));
-    let (x, bias, mut out) = (pattern(rows * k), pattern(n), pattern(rows * n));
+    w.pack(isa, &Buffer::new(k * n).get()[..k * n]);
+    let (x, bias, mut out) = (Buffer::new(rows * k), Buffer::new(n), Buffer::new(rows * n));
     measure(milliseconds, || {
-        let (start, x) = (Start::Bias(&bias), black_box(&x));
-        product(isa, rows, x, k, &w, start, Finish::Store, black_box(&mut out), n);
+        let (x, start, out) =
+            (black_box(x.get()), Start::Bias(bias.get()), black_box(out.get_mut()));
+        product(isa, rows, x, k, &w, start, Finish::Store, out, n);
         (2 * rows * k * n) as f64
     })
 }
@@ -87,17 +69,43 @@ pub fn weight_gradient_throughput(
     milliseconds: u64,
 ) -> f64 {
     let steps = blocks * rows;
-    let (x, dy, mut dw) = (pattern(steps * n_in), pattern(steps * n_out), pattern(n_in * n_out));
+    let (x, dy) = (Buffer::new(steps * n_in), Buffer::new(steps * n_out));
+    let mut dw = Buffer::new(n_in * n_out);
     measure(milliseconds, || {
-        let (x, dw) = (black_box(&x), black_box(&mut dw));
-        weight_gradient(isa, blocks, rows, n_in, n_out, x, &dy, dw);
+        let (x, dy, dw) = (black_box(x.get()), dy.get(), black_box(dw.get_mut()));
+        weight_gradient(isa, blocks, rows, n_in, n_out, x, dy, dw);
         (2 * steps * n_in * n_out) as f64
     })
 }
 
-/// Small values of both signs, none of them special.
-fn pattern(len: usize) -> Vec<f32> {
-    (0..len).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.5).collect()
+/// Small values of both signs, none of them special, that begin on a page.
+///
+/// It matters when rows are a multiple of 4 KiB long. A processor takes a load for dependent on an
+/// earlier store if their addresses agree modulo 4 KiB, so a weight gradient whose `dw` begins one or
+/// two cache lines (modulo 4 KiB) after its `dy` runs at 80% of peak in place of 93; so does one whose
+/// buffers do not begin on a cache line. Other shapes hardly notice.
+struct Buffer {
+    values: Vec<f32>,
+    first: usize,
+}
+
+impl Buffer {
+    fn new(len: usize) -> Self {
+        let slack = PAGE / size_of::<f32>();
+        let values: Vec<f32> =
+            (0..len + slack).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.5).collect();
+        // `align_offset` may decline; the measurement is then of unaligned buffers.
+        let first = values.as_ptr().align_offset(PAGE).min(slack);
+        Self { values, first }
+    }
+
+    fn get(&self) -> &[f32] {
+        &self.values[self.first..]
+    }
+
+    fn get_mut(&mut self) -> &mut [f32] {
+        &mut self.values[self.first..]
+    }
 }
 
 /// Calls `work`, which returns the operations it did, for about `milliseconds`: operations per ns.

@@ -1,88 +1,103 @@
 //! The register tile: the one hot loop of a product.
 //!
-//! A tile holds `M` rows by `S` strips of output sums while the terms stream by; a strip is two
-//! vectors of `L` lanes. Each term costs one broadcast per row and two loads per strip, against
-//! `2 M S` multiply-adds. The shapes in use keep 8 to 16 independent vector sums in flight: enough to
-//! hide the latency of a multiply-add, few enough to stay in registers.
+//! A tile holds `M` rows by `N` vectors of output sums while the terms stream by. Each term costs
+//! `M` broadcasts and `N` loads, against `M N` multiply-adds. The shapes in use keep 8 to 16 sums in
+//! flight: enough to hide the latency of a multiply-add, few enough to stay in registers.
 //!
-//! A tile is an array passed and returned by value, never a borrowed one, and is never indexed by
-//! anything but a loop counter of constant bound. Break that and the compiler keeps it in memory,
-//! forty times slower with the same bits; the throughput lines of the benchmark are there to notice.
+//! **Decision: plain loops over constant bounds.** `array::from_fn`, `array::map` and iterators over
+//! arrays of vectors read better, but the standard library does not force them inline, and one that
+//! is not inlined is compiled without the vector instructions (measured: a third of the speed lost).
+#![expect(clippy::needless_range_loop, reason = "see the decision above")]
 
-use super::panels::PANEL;
+use super::vectors::Vectors;
 use crate::Real;
 
-/// Two vectors of `L` lanes: `2 L` neighbouring columns of one row. Never crosses a panel.
-pub(super) type Strip<R, const L: usize> = [[R; L]; 2];
+/// `M` rows by `N` vectors of sums.
+pub(super) type Tile<V, const M: usize, const N: usize> = [[V; N]; M];
 
-/// `M` rows by `S` strips of sums.
-pub(super) type Tile<R, const M: usize, const S: usize, const L: usize> = [[Strip<R, L>; S]; M];
-
-/// Adds `a * w` to a strip.
-#[inline(always)]
-pub(super) fn fma<R: Real, const L: usize>(
-    a: R,
-    w: &Strip<R, L>,
-    mut acc: Strip<R, L>,
-) -> Strip<R, L> {
-    for v in 0..2 {
-        for lane in 0..L {
-            acc[v][lane] = a.mul_add(w[v][lane], acc[v][lane]);
-        }
-    }
-    acc
-}
-
-/// Where the columns of a strip lie: a panel, and the index of the strip's first vector in it.
+/// Where the vectors of a tile lie in a row-major matrix.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a, R> {
-    pub panel: &'a [[R; PANEL]],
-    pub vector: usize,
+pub(super) struct Place {
+    /// Index of the tile's first element.
+    pub first: usize,
+    /// Distance between rows.
+    pub stride: usize,
 }
 
-/// Adds `sum over j of x[row][j] * w[j]` to every sum of a tile, in the order of `j`.
+/// The tile at `place`.
 #[inline(always)]
-pub(super) fn accumulate<R: Real, const M: usize, const S: usize, const L: usize>(
-    k: usize,
-    x: [&[R]; M],
-    w: [Source<R>; S],
-    mut acc: Tile<R, M, S, L>,
-) -> Tile<R, M, S, L> {
-    let x = x.map(|row| &row[..k]);
-    let panels = w.map(|source| &source.panel[..k]);
-    for j in 0..k {
-        for s in 0..S {
-            let vectors = panels[s][j].as_chunks::<L>().0;
-            let strip = [vectors[w[s].vector], vectors[w[s].vector + 1]];
-            for row in 0..M {
-                acc[row][s] = fma(x[row][j], &strip, acc[row][s]);
-            }
+pub(super) fn load<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
+    t: T,
+    from: &[R],
+    place: Place,
+) -> Tile<T::Vector, M, N> {
+    let mut tile = [[t.splat(R::ZERO); N]; M];
+    for m in 0..M {
+        for v in 0..N {
+            tile[m][v] = t.load(&from[place.first + m * place.stride + v * T::LANES..]);
         }
     }
-    acc
+    tile
 }
 
-/// The strip at the front of `values`; lanes beyond its end are zero.
+/// Writes a tile to `place`.
 #[inline(always)]
-pub(super) fn load<R: Real, const L: usize>(values: &[R]) -> Strip<R, L> {
-    if let [first, second, ..] = values.as_chunks::<L>().0 {
-        return [*first, *second];
+pub(super) fn store<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
+    t: T,
+    tile: Tile<T::Vector, M, N>,
+    to: &mut [R],
+    place: Place,
+) {
+    for m in 0..M {
+        for v in 0..N {
+            t.store(tile[m][v], &mut to[place.first + m * place.stride + v * T::LANES..]);
+        }
     }
-    let mut strip = [[R::ZERO; L]; 2];
-    for (lane, value) in strip.as_flattened_mut().iter_mut().zip(values) {
-        *lane = *value;
-    }
-    strip
 }
 
-/// Writes a strip to the front of `values`, as far as they reach.
+/// Adds one term to every sum: `a[row] * w[vector]`.
 #[inline(always)]
-pub(super) fn store<R: Real, const L: usize>(strip: Strip<R, L>, values: &mut [R]) {
-    if let [first, second, ..] = values.as_chunks_mut::<L>().0 {
-        [*first, *second] = strip;
-        return;
+pub(super) fn add_term<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
+    t: T,
+    a: [R; M],
+    w: [T::Vector; N],
+    mut sums: Tile<T::Vector, M, N>,
+) -> Tile<T::Vector, M, N> {
+    for m in 0..M {
+        let a = t.splat(a[m]);
+        for v in 0..N {
+            sums[m][v] = t.mul_add(a, w[v], sums[m][v]);
+        }
     }
-    for (value, lane) in values.iter_mut().zip(strip.as_flattened()) {
-        *value = *lane;
+    sums
+}
+
+/// `a + b`, sum by sum.
+#[inline(always)]
+pub(super) fn add<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
+    t: T,
+    mut a: Tile<T::Vector, M, N>,
+    b: Tile<T::Vector, M, N>,
+) -> Tile<T::Vector, M, N> {
+    for m in 0..M {
+        for v in 0..N {
+            a[m][v] = t.add(a[m][v], b[m][v]);
+        }
     }
+    a
+}
+
+/// `a * b`, sum by sum.
+#[inline(always)]
+pub(super) fn mul<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
+    t: T,
+    mut a: Tile<T::Vector, M, N>,
+    b: Tile<T::Vector, M, N>,
+) -> Tile<T::Vector, M, N> {
+    for m in 0..M {
+        for v in 0..N {
+            a[m][v] = t.mul(a[m][v], b[m][v]);
+        }
+    }
+    a
 }

@@ -1,0 +1,92 @@
+//! Registers full of numbers, one token per instruction set.
+//!
+//! **Decision: explicit vector types.** Plain arrays in plain loops usually compile to the same
+//! instructions, until a tile of 16 vectors meets one more level of inlining and the compiler gives
+//! up on it: measured, 50 times slower, and only in some callers. A vector type leaves it no choice.
+//! Everything above is generic over [`Vectors`], and safe.
+//!
+//! A token proves that the processor has its instructions: it exists only inside [`run`].
+
+use crate::Real;
+use crate::isa::Isa;
+
+/// Vector arithmetic on `R` with the instructions that the token stands for.
+///
+pub(super) trait Vectors<R: Real>: Copy {
+    /// One register.
+    type Vector: Copy;
+    /// The token for narrower registers, for columns that do not fill one of these.
+    type Narrow: Vectors<R>;
+    /// Numbers per register.
+    const LANES: usize;
+
+    fn narrow(self) -> Self::Narrow;
+    fn splat(self, a: R) -> Self::Vector;
+    /// The first `LANES` values of `from`.
+    fn load(self, from: &[R]) -> Self::Vector;
+    /// Writes the first `LANES` values of `to`.
+    fn store(self, v: Self::Vector, to: &mut [R]);
+    /// `a * b + c`, rounded once.
+    fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+}
+
+/// Work that is generic over the instructions it uses.
+pub(super) trait Work<R: Real> {
+    /// What the work returns.
+    type Output;
+    /// Does the work in tiles of at most `TALL` rows. Must be `#[inline(always)]`.
+    fn run<T: Vectors<R>, const TALL: usize>(self, vectors: T) -> Self::Output;
+}
+
+/// One number at a time, in plain Rust.
+#[derive(Clone, Copy)]
+pub(super) struct Scalar;
+
+impl<R: Real> Vectors<R> for Scalar {
+    type Vector = R;
+    type Narrow = Scalar;
+    const LANES: usize = 1;
+
+    #[inline(always)]
+    fn narrow(self) -> Scalar {
+        self
+    }
+    #[inline(always)]
+    fn splat(self, a: R) -> R {
+        a
+    }
+    #[inline(always)]
+    fn load(self, from: &[R]) -> R {
+        from[0]
+    }
+    #[inline(always)]
+    fn store(self, v: R, to: &mut [R]) {
+        to[0] = v;
+    }
+    #[inline(always)]
+    fn mul_add(self, a: R, b: R, c: R) -> R {
+        a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn add(self, a: R, b: R) -> R {
+        a + b
+    }
+    #[inline(always)]
+    fn mul(self, a: R, b: R) -> R {
+        a * b
+    }
+}
+
+/// Runs `work` with the instructions that `isa` stands for.
+#[inline]
+pub(super) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    let work = match super::x86::run(isa, work) {
+        Ok(output) => return output,
+        Err(work) => work,
+    };
+    let _ = isa;
+    work.run::<Scalar, 4>(Scalar)
+}

@@ -1,0 +1,99 @@
+//! The configuration as written, and the check that only a sound one passes.
+
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+
+use super::{MAX_STEPS, Quadrotor, QuadrotorError, VelocityReading};
+use crate::policy::{Initialisation, Transformer};
+
+/// Standard deviations of the independent, zero-mean normal offsets from hover at the start.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InitialSpread {
+    /// Position, m.
+    pub position_m: f64,
+    /// Roll, pitch and yaw, rad.
+    pub attitude_rad: f64,
+    /// Velocity, m/s.
+    pub velocity_mps: f64,
+    /// Body rates, rad/s.
+    pub rates_radps: f64,
+}
+
+impl Default for InitialSpread {
+    fn default() -> Self {
+        Self { position_m: 0.04, attitude_rad: 0.04, velocity_mps: 0.08, rates_radps: 0.04 }
+    }
+}
+
+impl InitialSpread {
+    /// The four spreads in the order of the state.
+    pub(super) fn in_order(&self) -> [f64; 4] {
+        [self.position_m, self.attitude_rad, self.velocity_mps, self.rates_radps]
+    }
+
+    fn check(&self) -> Result<(), QuadrotorError> {
+        let names = ["position_m", "attitude_rad", "velocity_mps", "rates_radps"];
+        match names.into_iter().zip(self.in_order()).find(|(_, v)| !v.is_finite() || *v < 0.0) {
+            Some((name, value)) => Err(QuadrotorError::Spread { name, value }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A quadrotor as written in a file or on the command line; [`check`](Self::check) makes it run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuadrotorConfig {
+    /// What the policy is told about its velocity.
+    pub velocity: VelocityReading,
+    /// Forward window of the policy's memory, in training and evaluation; all of it if absent.
+    pub window: Option<NonZeroUsize>,
+    /// How far from hover trajectories start.
+    pub spread: InitialSpread,
+    /// The policy; its `steps` are the steps of a rollout.
+    pub policy: Transformer,
+    /// Trajectories of a training batch.
+    pub batch: usize,
+}
+
+impl Default for QuadrotorConfig {
+    fn default() -> Self {
+        Self {
+            velocity: VelocityReading::Noise(0.0),
+            window: None,
+            spread: InitialSpread::default(),
+            policy: Transformer {
+                steps: 32,
+                width: 64,
+                layers: 2,
+                heads: 4,
+                hidden: 192,
+                initialisation: Initialisation::Pytorch,
+            },
+            batch: 8,
+        }
+    }
+}
+
+impl QuadrotorConfig {
+    /// The system, if the configuration is sound.
+    pub fn check(mut self) -> Result<Quadrotor, QuadrotorError> {
+        self.velocity = self.velocity.check()?;
+        self.spread.check()?;
+        let Transformer { steps, width, layers, heads, hidden, .. } = self.policy;
+        let sizes = [
+            ("policy.steps", steps, (1..=MAX_STEPS).contains(&steps)),
+            ("policy.width", width, width > 0),
+            ("policy.layers", layers, layers > 0),
+            ("policy.heads", heads, heads > 0 && width.is_multiple_of(heads)),
+            ("policy.hidden", hidden, hidden > 0),
+            ("batch", self.batch, self.batch > 0),
+        ];
+        if let Some((name, value, _)) = sizes.into_iter().find(|(_, _, sound)| !sound) {
+            return Err(QuadrotorError::Size { name, value });
+        }
+        Quadrotor::new(self)
+    }
+}

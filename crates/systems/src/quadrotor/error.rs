@@ -1,0 +1,54 @@
+//! Configurations that describe no quadrotor.
+
+use backcut_engine::TraceError;
+
+use super::MAX_STEPS;
+
+/// Why a configuration cannot run.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum QuadrotorError {
+    /// Neither a number nor `hidden`.
+    #[error("`{0}` is no velocity reading")]
+    Reading(String),
+    /// Noise that is negative or not finite.
+    #[error("velocity noise of {0} m/s")]
+    Noise(f64),
+    /// A spread that is negative or not finite.
+    #[error("initial spread `{name}` is {value}")]
+    Spread {
+        /// Which.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// A size out of range.
+    #[error("`{name}` is {value}")]
+    Size {
+        /// Which.
+        name: &'static str,
+        /// What was given.
+        value: usize,
+    },
+    /// The trace refused the policy.
+    #[error("the policy does not fit: {0}")]
+    Policy(#[from] TraceError),
+}
+
+impl QuadrotorError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Reading(_) => "write a standard deviation in m/s, as 0.20, or `hidden`".into(),
+            Self::Noise(_) => "the standard deviation is a finite number of m/s, 0 or more".into(),
+            Self::Spread { .. } => "a spread is a finite number, 0 or more".into(),
+            Self::Size { name: "policy.steps", .. } => {
+                format!("a rollout has 1 to {MAX_STEPS} steps")
+            }
+            Self::Size { name: "policy.heads", .. } => {
+                "the number of heads must divide the policy's width".into()
+            }
+            Self::Size { .. } => "use at least 1".into(),
+            Self::Policy(error) => error.hint().to_owned(),
+        }
+    }
+}

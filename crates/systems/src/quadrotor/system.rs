@@ -1,0 +1,108 @@
+//! The quadrotor as training and measurement see it.
+
+use std::sync::Arc;
+
+use backcut_engine::{ForwardSpec, MemoryReads, Program, Rollout};
+use backcut_kernels::{Isa, Real};
+
+use super::sampler::{self, Batch, Origin, PANEL_ROWS};
+use super::{QuadrotorConfig, QuadrotorError, STATE, VelocityReading, task};
+use crate::{BatchKey, System};
+
+/// A checked quadrotor: [`QuadrotorConfig::check`] makes one.
+#[derive(Clone, Debug)]
+pub struct Quadrotor {
+    config: QuadrotorConfig,
+    program: Arc<Program>,
+    isa: Isa,
+}
+
+impl Quadrotor {
+    pub(super) fn new(config: QuadrotorConfig) -> Result<Self, QuadrotorError> {
+        let program = Arc::new(task::compile(config.velocity, &config.policy)?);
+        Ok(Self { config, program, isa: Isa::detect() })
+    }
+
+    /// The configuration it was made of, in canonical form.
+    pub fn config(&self) -> &QuadrotorConfig {
+        &self.config
+    }
+
+    /// The numbers behind a training batch, in `f64`.
+    pub fn batch(&self, key: BatchKey) -> Batch {
+        self.draw(&Origin::batch(key), self.config.batch)
+    }
+
+    /// The numbers behind the panel's trajectories `first..first + rows`, in `f64`.
+    pub fn panel(&self, first: usize, rows: usize) -> Batch {
+        self.draw(&Origin::panel(first), rows)
+    }
+
+    fn draw(&self, origin: &Origin, rows: usize) -> Batch {
+        Batch::draw(origin, &self.config.spread, rows, self.config.policy.steps, self.isa)
+    }
+
+    fn fill<R: Real>(&self, origin: &Origin, rollout: &mut Rollout<R>) {
+        let hidden = self.config.velocity == VelocityReading::Hidden;
+        sampler::fill(origin, &self.config.spread, hidden, self.isa, rollout);
+    }
+
+    /// The states s_1 ... s_T of a finished rollout, `[step][row][12]`.
+    pub fn states<'r, R: Real>(&self, rollout: &'r Rollout<R>) -> &'r [R] {
+        self.values("next_state", rollout)
+    }
+
+    fn values<'r, R: Real>(&self, name: &str, rollout: &'r Rollout<R>) -> &'r [R] {
+        rollout.values(self.program.tap(name).expect("the quadrotor's program names it"))
+    }
+}
+
+impl<R: Real> System<R> for Quadrotor {
+    fn name(&self) -> &'static str {
+        "quadrotor"
+    }
+
+    fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    fn spec(&self) -> ForwardSpec<R> {
+        let reads = self.config.window.map_or(MemoryReads::All, MemoryReads::Window);
+        ForwardSpec { reads, ..ForwardSpec::default() }
+    }
+
+    fn steps(&self) -> usize {
+        self.config.policy.steps
+    }
+
+    fn batch_rows(&self) -> usize {
+        self.config.batch
+    }
+
+    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) {
+        self.fill(&Origin::batch(key), rollout);
+    }
+
+    fn panel_rows(&self) -> usize {
+        PANEL_ROWS
+    }
+
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) {
+        self.fill(&Origin::panel(first), rollout);
+    }
+
+    /// Squared distance to the reference in three dimensions, averaged over s_1 ... s_T, m^2.
+    fn row_errors(&self, rollout: &Rollout<R>, errors: &mut [f64]) {
+        let (rows, steps) = (rollout.rows(), rollout.steps());
+        let states = self.states(rollout).chunks_exact(STATE);
+        let targets = self.values("target", rollout).chunks_exact(6);
+        errors[..rows].fill(0.0);
+        for (i, (state, target)) in states.zip(targets).enumerate() {
+            let squared = |(x, y): (&R, &R)| (x.to_f64() - y.to_f64()).powi(2);
+            errors[i % rows] += state[..3].iter().zip(target).map(squared).sum::<f64>();
+        }
+        for error in &mut errors[..rows] {
+            *error /= steps as f64;
+        }
+    }
+}
