@@ -200,7 +200,9 @@ fn digest<'a>(
 ) -> String {
     let mut sha = Sha256::new();
     let Header { kind, format, numerics, update, adam_step, config_hash, .. } = header;
+    let Header { stream, parameter_hash, .. } = header;
     sha.update(format!("{kind} {format} {numerics} {update} {adam_step} {config_hash}\n"));
+    sha.update(format!("{stream:?} {parameter_hash}\n"));
     for (name, shape, bytes) in tensors {
         sha.update(format!("{name} {shape:?}\n"));
         sha.update(bytes);
