@@ -1,13 +1,12 @@
 //! Everything that continues a run, in one safetensors file.
 //!
 //! Tensors `param/NAME`, `moment1/NAME`, `moment2/NAME` (f32, row-major, `in x out` for a linear site).
-//! The metadata has one key, `backcut`, whose value is the JSON of a [`Header`]. (One key, because the
-//! crate writes several in the order of a hash map, and equal states must be equal files.)
+//! The metadata has one key, `backcut`, whose value is the JSON of a [`Header`].
 //!
 //! Reading trusts nothing: lengths are compared with the file's size before anything is allocated,
 //! the header is understood before the tensors are read, and a digest covers all of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use backcut_engine::Layout;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_systems::Stream;
 use safetensors::Dtype;
-use safetensors::tensor::{Metadata, TensorView};
+use safetensors::tensor::Metadata;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -24,12 +23,11 @@ use sha2::{Digest, Sha256};
 use crate::config::{RunConfig, Start, ValidRun, canonical};
 use crate::files::{hex, sha256, write_atomically};
 use crate::optimizer::Moments;
+use crate::tensors::{KEY, Tensors};
 use crate::trainer::State;
 
 /// The format this build writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
-/// The metadata's key.
-pub const KEY: &str = "backcut";
 /// A header beyond this is no checkpoint's.
 const MAX_HEADER: u64 = 16 << 20;
 /// A file beyond this is no checkpoint.
@@ -150,15 +148,10 @@ impl CheckpointError {
 
 /// The bytes of a checkpoint.
 pub fn to_bytes(layout: &Layout, state: &State<f32>, run: &ValidRun) -> Vec<u8> {
+    let mut tensors = Tensors::default();
     let families = [&state.params, &state.moments.first, &state.moments.second];
-    let mut tensors = BTreeMap::new();
     for (family, values) in FAMILIES.iter().zip(families) {
-        for parameter in layout.parameters() {
-            let bytes: Vec<u8> =
-                values[parameter.range()].iter().flat_map(|v| v.to_le_bytes()).collect();
-            let shape = vec![parameter.rows, parameter.cols];
-            tensors.insert(format!("{family}/{}", parameter.name), (shape, bytes));
-        }
+        tensors.add_parameters(family, layout, values);
     }
     let mut header = Header {
         kind: "checkpoint".to_owned(),
@@ -172,15 +165,9 @@ pub fn to_bytes(layout: &Layout, state: &State<f32>, run: &ValidRun) -> Vec<u8> 
         config_hash: run.hash().to_owned(),
         digest: String::new(),
     };
-    let views = tensors.iter().map(|(name, (shape, bytes))| (name, shape, bytes.as_slice()));
-    header.digest = digest(&header, views);
+    header.digest = digest(&header, tensors.iter());
     let json = serde_json::to_value(&header).expect("a header holds nothing but plain data");
-    let metadata = HashMap::from([(KEY.to_owned(), canonical(&json))]);
-    let views = tensors.iter().map(|(name, (shape, bytes))| {
-        let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
-        (name.as_str(), view.expect("a tensor has as many bytes as its shape says"))
-    });
-    safetensors::serialize(views, Some(metadata)).expect("names are unique and sizes agree")
+    tensors.to_bytes(&json)
 }
 
 /// Writes a checkpoint: whole or not at all.
@@ -196,7 +183,7 @@ pub fn save(
 
 fn digest<'a>(
     header: &Header,
-    tensors: impl Iterator<Item = (&'a String, &'a Vec<usize>, &'a [u8])>,
+    tensors: impl Iterator<Item = (&'a str, &'a [usize], &'a [u8])>,
 ) -> String {
     let mut sha = Sha256::new();
     let Header { kind, format, numerics, update, adam_step, config_hash, .. } = header;
@@ -264,7 +251,8 @@ impl Checkpoint {
             tensors.insert(name.clone(), Tensor { shape: info.shape.clone(), values });
         }
         let views = infos.iter().map(|(name, info)| {
-            (name, &info.shape, data.get(info.data_offsets.0..info.data_offsets.1).unwrap_or(&[]))
+            let bytes = data.get(info.data_offsets.0..info.data_offsets.1).unwrap_or(&[]);
+            (name.as_str(), info.shape.as_slice(), bytes)
         });
         if digest(&header, views) != header.digest {
             return Err(damaged("its digest does not match its content".to_owned()));

@@ -30,6 +30,7 @@ pub mod log;
 mod optimizer;
 pub mod panels;
 pub mod run;
+mod tensors;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, CheckpointError};
@@ -39,4 +40,5 @@ pub use files::{sha256, write_atomically};
 pub use folder::Folder;
 pub use optimizer::{AdamWSettings, Moments, Optimizer, adamw, clip, clip_factor, step_in_place};
 pub use run::{Begin, Control, Progress, RunError, RunOptions, Summary};
+pub use tensors::{KEY, Tensors};
 pub use trainer::{Arm, State, TrainError, Trainer, UpdateLog};

@@ -14,7 +14,7 @@ use backcut_training::{Begin, Checkpoint, Folder, RunOptions, ValidRun, run};
 use common::{PointMass, go_on, valid};
 
 const FOLDER: &str = "BACKCUT_TEST_FOLDER";
-const UPDATES: u64 = 1500;
+const UPDATES: u64 = 800;
 const KILLS: u32 = 24;
 
 fn config() -> ValidRun {

@@ -63,12 +63,14 @@ impl PointMass {
             let mut draws = stream.at(update, (first + row) as u64);
             let start = draws.normal();
             let target = draws.uniform_in(-1.0, 1.0);
-            rollout.initial_mut("position").unwrap()[row] = R::from_f64(start);
-            rollout.initial_mut("velocity").unwrap()[row] = R::ZERO;
+            rollout.initial_mut("position").expect("declared above")[row] = R::from_f64(start);
+            rollout.initial_mut("velocity").expect("declared above")[row] = R::ZERO;
             for t in 0..steps {
                 let noise = draws.normal();
-                rollout.input_mut("target").unwrap()[t * rows + row] = R::from_f64(target);
-                rollout.input_mut("noise").unwrap()[t * rows + row] = R::from_f64(noise);
+                rollout.input_mut("target").expect("declared above")[t * rows + row] =
+                    R::from_f64(target);
+                rollout.input_mut("noise").expect("declared above")[t * rows + row] =
+                    R::from_f64(noise);
             }
         }
     }
