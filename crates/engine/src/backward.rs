@@ -15,6 +15,7 @@ use backcut_kernels::product::{bias_gradient, weight_gradient};
 
 use crate::cut::{Cut, StateCredit};
 use crate::fault::{Fault, Phase};
+use crate::forward::MemoryReads;
 use crate::graph::Flow;
 use crate::lanes::{Group, Weights};
 use crate::local;
@@ -231,6 +232,8 @@ impl<R: Real> Workspace<R> {
                         self.silence(linear, t);
                     }
                     self.zero_operands(site);
+                    let block = self.adjoints.block(graph, site);
+                    self.adjoints.data[block].fill(R::ZERO);
                     continue;
                 }
                 if is_linear {
@@ -365,27 +368,22 @@ impl<R: Real> Workspace<R> {
     fn collect_near(&mut self, rollout: &Rollout<R>, site: Site, t: usize) {
         let program = &self.program;
         let width = program.step.width(site);
-        for (index, cache) in program.caches.iter().enumerate() {
-            for side in [Side::Key, Side::Value] {
-                if site != (if side == Side::Key { cache.key } else { cache.value }) {
+        for &(index, side) in &program.feeds[site] {
+            let shape = rollout.caches[index].shape;
+            for group in &self.plan.groups {
+                if !later_reads(rollout, group, t, true) {
                     continue;
                 }
-                let shape = rollout.caches[index].shape;
-                for group in &self.plan.groups {
-                    if !later_reads(rollout, group, t, true) {
-                        continue;
-                    }
-                    let slot = t - group.segment_start(self.prefix, t);
-                    for lane in group.first_lane..group.first_lane + group.lanes {
-                        let waiting = &self.waiting[index][lane];
-                        let from = match side {
-                            Side::Key => &waiting.near_keys,
-                            Side::Value => &waiting.near_values,
-                        };
-                        let range = self.adjoints.range(&program.step, site, lane);
-                        let target = &mut self.adjoints.data[range];
-                        shape.collect(waiting.near_slots, slot, from, target, width);
-                    }
+                let slot = t - group.segment_start(self.prefix, t);
+                for lane in group.first_lane..group.first_lane + group.lanes {
+                    let waiting = &self.waiting[index][lane];
+                    let from = match side {
+                        Side::Key => &waiting.near_keys,
+                        Side::Value => &waiting.near_values,
+                    };
+                    let range = self.adjoints.range(&program.step, site, lane);
+                    let target = &mut self.adjoints.data[range];
+                    shape.collect(waiting.near_slots, slot, from, target, width);
                 }
             }
         }
@@ -402,12 +400,12 @@ impl<R: Real> Workspace<R> {
         let graph = &self.program.step;
         let len = linear.n_out * self.rows;
         let slot = (t - self.prefix) % self.chunk * len;
-        let isa_free = &self.plan;
+        let plan = &self.plan;
         for (variant, ring) in self.rings[index].of_variant.iter_mut().enumerate() {
             let Some(ring) = ring else { continue };
             let ring = &mut ring[slot..slot + len];
-            let described = isa_free.variants[variant];
-            let group = &isa_free.groups[described.group];
+            let described = plan.variants[variant];
+            let group = &plan.groups[described.group];
             let register_edge = linear.role.register.is_some_and(|register| {
                 let read = self.program.registers[register].read;
                 t > self.prefix && !overridden(rollout, read, t)
@@ -442,7 +440,7 @@ impl<R: Real> Workspace<R> {
             }
         }
         // What the stored representation receives across segment boundaries.
-        for group in isa_free.groups.iter().filter(|g| g.alpha > 0.0) {
+        for group in plan.groups.iter().filter(|g| g.alpha > 0.0) {
             if linear.role.projections.is_empty() || !later_reads(rollout, group, t, false) {
                 continue;
             }
@@ -655,13 +653,7 @@ impl<R: Real> Workspace<R> {
                 keys: &mut waiting.far_keys,
                 values: &mut waiting.far_values,
             });
-            let own_position = Own {
-                position: t,
-                key: own_key,
-                add_key: false,
-                value: &mut own_value[..len],
-                add_value: false,
-            };
+            let own_position = Own { position: t, key: own_key, value: &mut own_value[..len] };
             let mut credit = Credit { own: Some(own_position), near, far };
             let dout = &own[lane * len..][..len];
             // A query that learns nothing still needs a place to put its adjoint.
@@ -953,6 +945,9 @@ impl<R: Real> Workspace<R> {
 fn later_reads<R: Real>(rollout: &Rollout<R>, group: &Group, t: usize, near: bool) -> bool {
     let prefix = rollout.spec.prefix;
     let end = (group.segment_start(prefix, t) + group.segment).min(rollout.steps());
+    if rollout.spec.reads == MemoryReads::All {
+        return if near { t + 1 < end } else { end < rollout.steps() };
+    }
     let mut queries = if near { t + 1..end } else { end..rollout.steps() };
     queries.any(|query| rollout.spec.is_read(query, t))
 }

@@ -1,8 +1,10 @@
 //! A compiled instruction list: where values and adjoints lie, and who accumulates where.
 //!
-//! Values are `[site][step][row][column]`, adjoints `[site][lane][row][column]`. An operand always
+//! Values are `[site][step][row][column]` (`[site][row][column]` where no later pass needs them), adjoints `[site][lane][row][column]`. An operand always
 //! lies before its reader, so one `split_at_mut` separates what an instruction reads from what it
 //! writes, forward and backward, without `unsafe`.
+
+use backcut_kernels::elementwise::Binary;
 
 use crate::trace::{Node, Op, Site};
 
@@ -30,6 +32,11 @@ pub(crate) struct Graph {
     /// Columns before each site's own.
     pub columns_before: Vec<usize>,
     pub columns: usize,
+    /// Whether the values of all steps are kept, for the backward or for a reader outside. The
+    /// others live in one step's space that never leaves the cache.
+    pub kept: Vec<bool>,
+    pub kept_before: Vec<usize>,
+    pub kept_columns: usize,
     /// Extra numbers kept per row for the derivative, and their place.
     pub saved_before: Vec<usize>,
     pub saved: usize,
@@ -39,6 +46,90 @@ pub(crate) struct Graph {
     pub flows: Vec<Vec<Flow>>,
     /// Sites whose adjoint is set at the start of a step (handed over, seeded, or the loss).
     pub preset: Vec<Site>,
+    /// Where the site's adjoint lies: its own place, or that of the site it is fused with.
+    pub home: Vec<Site>,
+    pub fused: Vec<Fused>,
+}
+
+/// Passes over memory that an instruction spares by working together with its reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fused {
+    /// Nothing.
+    Alone,
+    /// An addition that computes `linear + other` in the product's epilogue, where nothing else
+    /// reads the linear site; their adjoints are the same.
+    Sum { linear: Site, other: Site },
+    /// A linear site that alone reads a GELU: its adjoint goes through the derivative in the
+    /// product's epilogue.
+    AfterGelu { gelu: Site },
+    /// The GELU of such a linear site.
+    Gelu,
+}
+
+/// Which sites' values a derivative needs, or somebody outside reads.
+fn kept(nodes: &[Node], observed: &[Site]) -> Vec<bool> {
+    let mut kept: Vec<bool> = nodes
+        .iter()
+        .map(|n| matches!(n.op, Op::Input(_) | Op::State(_) | Op::Register(_)))
+        .collect();
+    for &site in observed {
+        kept[site] = true;
+    }
+    for (site, node) in nodes.iter().enumerate() {
+        match node.op {
+            Op::Linear { x, .. } | Op::LayerNorm { x, .. } | Op::WeightedSquare { x, .. } => {
+                kept[x] = true;
+            }
+            Op::Unary { x, .. } => {
+                kept[x] = true;
+                kept[site] = true;
+            }
+            Op::Binary { op: Binary::Mul | Binary::Div, a, b } => {
+                kept[a] = true;
+                kept[b] = true;
+                kept[site] = true;
+            }
+            Op::Attend { q, .. } | Op::Cross { q, .. } | Op::SetAttend { q, .. } => kept[q] = true,
+            _ => {}
+        }
+    }
+    kept
+}
+
+/// Finds fusions; `observed` sites are read from outside and stay as they are.
+fn fuse(nodes: &[Node], observed: &[Site]) -> (Vec<Fused>, Vec<Site>) {
+    let mut readers = vec![0; nodes.len()];
+    for operand in nodes.iter().flat_map(|n| n.op.operands()) {
+        readers[operand] += 1;
+    }
+    let private = |site: Site| readers[site] == 1 && !observed.contains(&site);
+    let is_linear = |site: Site| matches!(nodes[site].op, Op::Linear { .. });
+    let mut fused = vec![Fused::Alone; nodes.len()];
+    let mut home: Vec<Site> = (0..nodes.len()).collect();
+    for (site, node) in nodes.iter().enumerate() {
+        match node.op {
+            Op::Binary { op: Binary::Add, a, b } if nodes[a].width == nodes[b].width => {
+                let pick = [(b, a), (a, b)].into_iter().find(|&(l, _)| is_linear(l) && private(l));
+                if let Some((linear, other)) = pick {
+                    fused[site] = Fused::Sum { linear, other };
+                    home[linear] = site;
+                }
+            }
+            Op::Linear { x, .. } => {
+                if let Op::Gelu { x: before } = nodes[x].op
+                    && private(x)
+                    && private(before)
+                    && is_linear(before)
+                {
+                    fused[site] = Fused::AfterGelu { gelu: x };
+                    fused[x] = Fused::Gelu;
+                    home[x] = before;
+                }
+            }
+            _ => {}
+        }
+    }
+    (fused, home)
 }
 
 /// Numbers per row that an instruction keeps for its derivative.
@@ -53,7 +144,15 @@ fn saved_per_row(node: &Node) -> usize {
 impl Graph {
     /// `learns[i]`: site `i` depends on a parameter, a carried value or the condition.
     /// `preset`: sites that receive an adjoint from outside the step.
-    pub fn new(nodes: Vec<Node>, learns: &[bool], mut preset: Vec<Site>) -> Self {
+    /// `observed`: sites whose values are read from outside.
+    pub fn new(
+        nodes: Vec<Node>,
+        learns: &[bool],
+        mut preset: Vec<Site>,
+        observed: &[Site],
+    ) -> Self {
+        let (fused, home) = fuse(&nodes, observed);
+        let kept = kept(&nodes, observed);
         preset.sort_unstable();
         preset.dedup();
         preset.retain(|&site| learns[site]);
@@ -72,6 +171,10 @@ impl Graph {
                 .map(|operand| {
                     if !active[site] || !learns[operand] {
                         Flow::None
+                    } else if home[operand] == site {
+                        // The same adjoint in the same place: nothing to move.
+                        set[operand] = true;
+                        Flow::None
                     } else if std::mem::replace(&mut set[operand], true) {
                         Flow::Add
                     } else {
@@ -80,15 +183,32 @@ impl Graph {
                 })
                 .collect();
         }
-        let (mut columns, mut saved) = (0, 0);
+        let (mut columns, mut kept_columns, mut saved) = (0, 0, 0);
         let (mut columns_before, mut saved_before) = (Vec::new(), Vec::new());
-        for node in &nodes {
+        let mut kept_before = Vec::new();
+        for (node, &keep) in nodes.iter().zip(&kept) {
             columns_before.push(columns);
+            kept_before.push(kept_columns);
+            kept_columns += if keep { node.width } else { 0 };
             saved_before.push(saved);
             columns += node.width;
             saved += saved_per_row(node);
         }
-        Self { nodes, columns_before, columns, saved_before, saved, active, flows, preset }
+        Self {
+            nodes,
+            columns_before,
+            columns,
+            kept,
+            kept_before,
+            kept_columns,
+            saved_before,
+            saved,
+            active,
+            flows,
+            preset,
+            home,
+            fused,
+        }
     }
 
     pub fn width(&self, site: Site) -> usize {
@@ -106,7 +226,15 @@ pub(crate) struct Frame {
 impl Frame {
     /// Start of a site's values at step `t`.
     pub fn at(self, graph: &Graph, site: Site, t: usize) -> usize {
-        (graph.columns_before[site] * self.steps + t * graph.width(site)) * self.rows
+        let kept = graph.kept_before[site];
+        let once = graph.columns_before[site] - kept;
+        let step = if graph.kept[site] { t * graph.width(site) } else { 0 };
+        (kept * self.steps + once + step) * self.rows
+    }
+
+    /// Values of all sites.
+    pub fn len(self, graph: &Graph) -> usize {
+        (graph.kept_columns * self.steps + graph.columns - graph.kept_columns) * self.rows
     }
 
     /// A site's values at step `t`.

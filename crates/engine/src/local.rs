@@ -6,7 +6,7 @@ use backcut_kernels::elementwise::{self as ew, Binary, Operand};
 use backcut_kernels::product::{Finish, Start, product};
 use backcut_kernels::{Isa, Real, gelu, norm};
 
-use crate::graph::{Flow, Graph};
+use crate::graph::{Flow, Fused, Graph};
 use crate::model::{Constants, Model};
 use crate::rollout::Record;
 use crate::trace::{Op, Site};
@@ -31,12 +31,23 @@ pub(crate) fn forward<R: Real>(
     let out = &mut after[start..start + own.len()];
     let value = |operand: Site| &before[frame.range(graph, operand, t)];
     let width = graph.width(site);
+    let linear = |x: Site, weight, bias: Option<_>, finish, out: &mut [R]| {
+        let start = bias.map_or(Start::Zero, |b| Start::Bias(model.parameter(b)));
+        let panels = model.panels(weight);
+        product(isa, frame.rows, value(x), graph.width(x), panels, start, finish, out, width);
+    };
+    if let Fused::Sum { linear: product_site, other } = graph.fused[site]
+        && let Op::Linear { x, weight, bias } = graph.nodes[product_site].op
+    {
+        linear(x, weight, bias, Finish::Add(value(other)), out);
+        return;
+    }
     match &graph.nodes[site].op {
         Op::Linear { x, weight, bias } => {
-            let start = bias.map_or(Start::Zero, |b| Start::Bias(model.parameter(b)));
-            let n_in = graph.width(*x);
-            let panels = model.panels(*weight);
-            product(isa, frame.rows, value(*x), n_in, panels, start, Finish::Store, out, width);
+            // Its only reader, a sum, computes it (whatever else it is fused with).
+            if graph.home[site] == site {
+                linear(*x, *weight, *bias, Finish::Store, out);
+            }
         }
         Op::LayerNorm { x, gain, bias } => {
             let saved = &mut saved[frame.saved(graph, site, t)];
@@ -109,14 +120,15 @@ impl<R: Real> Adjoints<R> {
 
     /// All lanes of a site.
     pub fn block(&self, graph: &Graph, site: Site) -> std::ops::Range<usize> {
-        let start = graph.columns_before[site] * self.lanes * self.rows;
+        let start = graph.columns_before[graph.home[site]] * self.lanes * self.rows;
         start..start + graph.width(site) * self.lanes * self.rows
     }
 
     /// One lane of a site.
     pub fn range(&self, graph: &Graph, site: Site, lane: usize) -> std::ops::Range<usize> {
         let len = graph.width(site) * self.rows;
-        let start = graph.columns_before[site] * self.lanes * self.rows + lane * len;
+        let home = graph.columns_before[graph.home[site]];
+        let start = home * self.lanes * self.rows + lane * len;
         start..start + len
     }
 
@@ -148,7 +160,7 @@ pub(crate) fn adjoint<R: Real>(
     let (before, own) = adjoints.split(graph, site);
     let value = |s: Site| &record.values[frame.range(graph, s, t)];
     let block = |s: Site| {
-        let start = graph.columns_before[s] * lanes * rows;
+        let start = graph.columns_before[graph.home[s]] * lanes * rows;
         start..start + graph.width(s) * lanes * rows
     };
     match &graph.nodes[site].op {
@@ -157,7 +169,16 @@ pub(crate) fn adjoint<R: Real>(
             let dx = &mut before[block(*x)];
             let start = if flows[0].adds() { Start::Accumulate } else { Start::Zero };
             let panels = model.transposed(*weight);
-            product(isa, lanes * rows, own, width, panels, start, Finish::Store, dx, n_in);
+            if let Fused::AfterGelu { gelu } = graph.fused[site] {
+                let derivative = &record.saved[frame.saved(graph, gelu, t)];
+                let each = dx.chunks_exact_mut(n_in * rows).zip(own.chunks_exact(width * rows));
+                for (dx, dy) in each {
+                    let finish = Finish::Times(derivative);
+                    product(isa, rows, dy, width, panels, Start::Zero, finish, dx, n_in);
+                }
+            } else {
+                product(isa, lanes * rows, own, width, panels, start, Finish::Store, dx, n_in);
+            }
         }
         Op::LayerNorm { x, gain, .. } => {
             let saved = &record.saved[frame.saved(graph, site, t)];
@@ -176,6 +197,7 @@ pub(crate) fn adjoint<R: Real>(
                 );
             }
         }
+        Op::Gelu { .. } if graph.fused[site] == Fused::Gelu => {}
         Op::Gelu { x } => {
             let derivative = &record.saved[frame.saved(graph, site, t)];
             let dx = before[block(*x)].chunks_exact_mut(width * rows);

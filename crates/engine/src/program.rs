@@ -105,6 +105,8 @@ pub struct Program {
     pub(crate) taps: Vec<Named>,
     pub(crate) bounds: Vec<Bound>,
     pub(crate) loss: Option<Site>,
+    /// For each site, the caches it feeds as key or value.
+    pub(crate) feeds: Vec<Vec<(usize, Side)>>,
     /// The longest rollout: the shortest learned table, if there is one.
     pub(crate) max_steps: Option<usize>,
 }
@@ -212,19 +214,15 @@ fn learning(nodes: &[Node], condition: &[bool]) -> Vec<bool> {
     learns
 }
 
-fn linear_sites(nodes: &[Node], used: &mut Vec<ParamId>, caches: &[CacheSite]) -> Vec<LinearSite> {
+fn linear_sites(
+    nodes: &[Node],
+    used: &mut Vec<ParamId>,
+    feeds: &[Vec<(usize, Side)>],
+) -> Vec<LinearSite> {
     let mut sites = Vec::new();
     for (site, node) in nodes.iter().enumerate() {
         let Op::Linear { x, weight, bias } = node.op else { continue };
-        let mut projections = Vec::new();
-        for (index, cache) in caches.iter().enumerate() {
-            if cache.key == site {
-                projections.push((index, Side::Key));
-            }
-            if cache.value == site {
-                projections.push((index, Side::Value));
-            }
-        }
+        let projections = feeds.get(site).cloned().unwrap_or_default();
         let register = match nodes[x].op {
             Op::Register(register) => Some(register),
             _ => None,
@@ -305,10 +303,18 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         .chain(inner.taps.iter().map(|t| t.site))
         .chain(inner.loss)
         .collect::<Vec<_>>();
-    let step = Graph::new(inner.step, &step_learns, step_preset);
-    let condition = Graph::new(inner.condition, &condition_learns, condition_preset);
+    let bounded = inner.bounds.iter().map(|b| b.site);
+    let observed: Vec<Site> = step_preset.iter().copied().chain(bounded).collect();
+    let step = Graph::new(inner.step, &step_learns, step_preset, &observed);
+    let read = condition_preset.clone();
+    let condition = Graph::new(inner.condition, &condition_learns, condition_preset, &read);
+    let mut feeds = vec![Vec::new(); step.nodes.len()];
+    for (index, cache) in caches.iter().enumerate() {
+        feeds[cache.key].push((index, Side::Key));
+        feeds[cache.value].push((index, Side::Value));
+    }
     let mut used = Vec::new();
-    let linears = linear_sites(&step.nodes, &mut used, &caches);
+    let linears = linear_sites(&step.nodes, &mut used, &feeds);
     let condition_linears = linear_sites(&condition.nodes, &mut used, &[]);
     Ok(Program {
         step,
@@ -327,6 +333,7 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         taps: inner.taps,
         bounds: inner.bounds,
         loss: inner.loss,
+        feeds,
         max_steps,
     })
 }

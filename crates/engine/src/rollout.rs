@@ -21,11 +21,12 @@ pub(crate) struct Record<R> {
 impl<R: Real> Record<R> {
     fn new(graph: &Graph, rows: usize, steps: usize) -> Self {
         let frame = Frame { rows, steps };
-        let mut values = vec![R::ZERO; graph.columns * rows * steps];
+        let mut values = vec![R::ZERO; frame.len(graph)];
         for (site, node) in graph.nodes.iter().enumerate() {
             if let Op::Constant(value) = node.op {
+                let copies = if graph.kept[site] { steps } else { 1 };
                 let start = frame.at(graph, site, 0);
-                values[start..][..node.width * rows * steps].fill(R::from_f64(value));
+                values[start..][..node.width * rows * copies].fill(R::from_f64(value));
             }
         }
         Self { frame, values, saved: vec![R::ZERO; graph.saved * rows * steps] }
@@ -182,14 +183,18 @@ impl<R: Real> Rollout<R> {
         Some(&mut self.initial_registers[i])
     }
 
-    /// Values of a site at one step, `[row][column]`.
+    /// Values of a tap, state, register or input at one step, `[row][column]`.
+    ///
+    /// Other sites are kept only where a derivative needs them; the rest hold the last step's values.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
         &self.step.values[self.step.frame.range(&self.program.step, site, t)]
     }
 
-    /// Values of a site over all steps, `[step][row][column]`.
+    /// Values of a tap, state, register or input over all steps, `[step][row][column]`; a site that
+    /// is not kept (see [`Rollout::value`]) has one step.
     pub fn values(&self, site: Site) -> &[R] {
-        let len = self.program.width(site) * self.rows * self.steps;
+        let copies = if self.program.step.kept[site] { self.steps } else { 1 };
+        let len = self.program.width(site) * self.rows * copies;
         &self.step.values[self.step.frame.at(&self.program.step, site, 0)..][..len]
     }
 

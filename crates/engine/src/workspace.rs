@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::Shape;
+use backcut_kernels::attention::{self, Shape};
 
 use crate::backward::BackwardError;
 use crate::cut::Cut;
@@ -168,7 +168,7 @@ impl<R: Real> Workspace<R> {
         };
         let widest = |shapes: &mut dyn Iterator<Item = Shape>| {
             shapes
-                .map(|s| (s.capacity + s.dim, s.rows * s.heads * s.dim))
+                .map(|s| (attention::scratch_len(s), s.rows * s.heads * s.dim))
                 .fold((0, 0), |(scratch, own), (a, b)| (scratch.max(a), own.max(b)))
         };
         let attended = rollout.caches.iter().chain(&rollout.crosses).chain(&rollout.sets);

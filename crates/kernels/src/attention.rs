@@ -8,8 +8,8 @@
 //! **Where the adjoint of a key goes** is the caller's choice, made per position: the query's *own*
 //! position, *near* slots and *far* slots (see [`Credit`]). The kernel does not know why.
 
-use crate::isa::dispatch;
-use crate::{Real, reduce};
+use crate::vectors::{self, Vectors, Work};
+use crate::{Isa, Real, reduce};
 
 /// Positions are stored in blocks of this many.
 pub const BLOCK: usize = 16;
@@ -84,12 +84,11 @@ impl<R: Real> Cache<R> {
                 let (key, value) = (&key[from..][..dim], &value[from..][..dim]);
                 self.keys[base + position * dim..][..dim].copy_from_slice(key);
                 self.values[base + position * dim..][..dim].copy_from_slice(value);
-                let keys = &mut self.keys_by_feature[base..][..dim * capacity];
-                let values = &mut self.values_by_feature[base..][..dim * capacity];
-                for d in 0..dim {
-                    keys[d * capacity + position] = key[d];
-                    values[d * capacity + position] = value[d];
-                }
+                let span = base + position..base + dim * capacity;
+                let keys = self.keys_by_feature[span.clone()].iter_mut().step_by(capacity);
+                keys.zip(key).for_each(|(slot, &k)| *slot = k);
+                let values = self.values_by_feature[span].iter_mut().step_by(capacity);
+                values.zip(value).for_each(|(slot, &v)| *slot = v);
             }
         }
     }
@@ -155,14 +154,10 @@ pub struct Slots<'a, R> {
 pub struct Own<'a, R> {
     /// The query's position.
     pub position: usize,
-    /// Adjoint of the key.
+    /// Adjoint of the key, stored.
     pub key: &'a mut [R],
-    /// Add to `key` instead of storing.
-    pub add_key: bool,
-    /// Adjoint of the value.
+    /// Adjoint of the value, stored.
     pub value: &'a mut [R],
-    /// Add to `value` instead of storing.
-    pub add_value: bool,
 }
 
 /// Where the adjoints of keys and values go; a position in no part is dropped.
@@ -176,61 +171,99 @@ pub struct Credit<'a, R> {
     pub far: Option<Slots<'a, R>>,
 }
 
-/// `acc[i] += sum over d of a[d] * b[d][i]` for one block of positions.
+/// `out[j] = sum over d of a[d] * b[d][j]` for the blocks `first..last`, d ascending.
 #[inline(always)]
-fn block_scores<R: Real>(a: &[R], by_feature: &[R], capacity: usize, at: usize) -> [R; BLOCK] {
-    let mut acc = [R::ZERO; BLOCK];
-    for (&a, row) in a.iter().zip(by_feature.chunks_exact(capacity)) {
-        let row: &[R] = &row[at..at + BLOCK];
-        for i in 0..BLOCK {
-            acc[i] = a.mul_add(row[i], acc[i]);
+fn scores<R: Real, T: Vectors<R>>(
+    v: T,
+    a: &[R],
+    by_feature: &[R],
+    capacity: usize,
+    first: usize,
+    last: usize,
+    out: &mut [R],
+) {
+    for at in (first..last).step_by(T::LANES) {
+        let mut acc = v.splat(R::ZERO);
+        for (&a, row) in a.iter().zip(by_feature.chunks_exact(capacity)) {
+            acc = v.mul_add(v.splat(a), v.load(&row[at..at + T::LANES]), acc);
         }
-    }
-    acc
-}
-
-/// `y += a x`, with the length known to the compiler where it is a usual one.
-#[inline(always)]
-fn axpy<R: Real, const D: usize>(a: R, x: &[R], y: &mut [R]) {
-    if D > 0 {
-        let (x, y) = (&x[..D], &mut y[..D]);
-        for d in 0..D {
-            y[d] = a.mul_add(x[d], y[d]);
-        }
-    } else {
-        let n = y.len();
-        let x = &x[..n];
-        for d in 0..n {
-            y[d] = a.mul_add(x[d], y[d]);
-        }
+        v.store(acc, &mut out[at..at + T::LANES]);
     }
 }
 
-/// `out = sum over j in lo..hi of weight[j] * x[j]`, j ascending.
+/// `out = sum over j in lo..hi of weight[j] * x[j]`: four partial sums (j mod 4, counted from `lo`),
+/// so that the additions overlap, then their sum.
 #[inline(always)]
-fn mix<R: Real, const D: usize>(reads: Reads, weight: &[R], x: &[R], out: &mut [R], dim: usize) {
+fn mix<R: Real, T: Vectors<R>>(
+    v: T,
+    reads: Reads,
+    weight: &[R],
+    x: &[R],
+    out: &mut [R],
+    add: bool,
+) {
+    let dim = out.len();
     let span = &x[reads.lo * dim..reads.hi * dim];
     let weight = &weight[reads.lo..reads.hi];
-    if D > 0 {
-        let mut acc = [R::ZERO; D];
-        for (&w, x) in weight.iter().zip(span.chunks_exact(D)) {
-            for d in 0..D {
-                acc[d] = w.mul_add(x[d], acc[d]);
-            }
+    let whole = dim / T::LANES * T::LANES;
+    for at in (0..whole).step_by(T::LANES) {
+        let zero = v.splat(R::ZERO);
+        let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
+        let load = |x: &[R]| v.load(&x[at..at + T::LANES]);
+        let (mut fours, mut weights) = (span.chunks_exact(4 * dim), weight.chunks_exact(4));
+        for (x, w) in fours.by_ref().zip(weights.by_ref()) {
+            a = v.mul_add(v.splat(w[0]), load(x), a);
+            b = v.mul_add(v.splat(w[1]), load(&x[dim..]), b);
+            c = v.mul_add(v.splat(w[2]), load(&x[2 * dim..]), c);
+            d = v.mul_add(v.splat(w[3]), load(&x[3 * dim..]), d);
         }
-        out[..D].copy_from_slice(&acc);
-    } else {
-        out[..dim].fill(R::ZERO);
-        for (&w, x) in weight.iter().zip(span.chunks_exact(dim)) {
-            axpy::<R, 0>(w, x, &mut out[..dim]);
+        let (x, w) = (fours.remainder(), weights.remainder());
+        if !w.is_empty() {
+            a = v.mul_add(v.splat(w[0]), load(x), a);
+        }
+        if w.len() > 1 {
+            b = v.mul_add(v.splat(w[1]), load(&x[dim..]), b);
+        }
+        if w.len() > 2 {
+            c = v.mul_add(v.splat(w[2]), load(&x[2 * dim..]), c);
+        }
+        let sum = v.add(v.add(a, c), v.add(b, d));
+        let out = &mut out[at..at + T::LANES];
+        v.store(if add { v.add(v.load(out), sum) } else { sum }, out);
+    }
+    for at in whole..dim {
+        let mut acc = [R::ZERO; 4];
+        for (i, (&w, x)) in weight.iter().zip(span.chunks_exact(dim)).enumerate() {
+            acc[i % 4] = w.mul_add(x[at], acc[i % 4]);
+        }
+        let sum = (acc[0] + acc[2]) + (acc[1] + acc[3]);
+        out[at] = if add { out[at] + sum } else { sum };
+    }
+}
+
+/// `y[j] += weight[j] * x` for every j.
+#[inline(always)]
+fn spread<R: Real, T: Vectors<R>>(v: T, weight: &[R], x: &[R], y: &mut [R]) {
+    let dim = x.len();
+    let whole = dim / T::LANES * T::LANES;
+    for at in (0..whole).step_by(T::LANES) {
+        let x = v.load(&x[at..at + T::LANES]);
+        for (&w, y) in weight.iter().zip(y.chunks_exact_mut(dim)) {
+            let y = &mut y[at..at + T::LANES];
+            v.store(v.mul_add(v.splat(w), x, v.load(y)), y);
+        }
+    }
+    for at in whole..dim {
+        for (&w, y) in weight.iter().zip(y.chunks_exact_mut(dim)) {
+            y[at] = w.mul_add(x[at], y[at]);
         }
     }
 }
 
+/// Hides what is not read and returns the largest score.
 #[inline(always)]
-fn softmax<R: Real>(reads: Reads, scores: &mut [R]) {
-    let first = reads.lo / BLOCK * BLOCK;
-    let last = padded(reads.hi);
+fn mask_and_top<R: Real>(reads: Reads, scores: &mut [R]) -> R {
+    let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
     let visible =
         |j: usize| j >= reads.lo && j < reads.hi && reads.hidden.is_none_or(|hidden| !hidden[j]);
     let mut max = [R::from_f64(f64::NEG_INFINITY); BLOCK];
@@ -244,149 +277,200 @@ fn softmax<R: Real>(reads: Reads, scores: &mut [R]) {
             }
         }
         for i in 0..BLOCK {
-            max[i] = block[i].maximum(max[i]);
+            max[i] = if block[i] > max[i] { block[i] } else { max[i] };
         }
     }
-    let mut top = max[0];
-    for &m in &max[1..] {
-        top = m.maximum(top);
-    }
+    reduce::halve(max, |a, b| if a > b { a } else { b })
+}
+
+/// Turns scores into e^(scale (score - top)) and returns the reciprocal of their sum.
+#[inline(always)]
+fn exponentials<R: Real>(reads: Reads, scores: &mut [R], top: R, scale: R) -> R {
+    let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
     let mut partial = [R::ZERO; BLOCK];
-    for at in (first..last).step_by(BLOCK) {
-        let block = &mut scores[at..at + BLOCK];
+    for block in scores[first..last].as_chunks_mut::<BLOCK>().0 {
         for i in 0..BLOCK {
-            let e = (block[i] - top).exp();
+            let e = ((block[i] - top) * scale).exp();
             block[i] = e;
             partial[i] += e;
         }
     }
-    let scale = R::ONE / reduce::combine(partial);
-    for score in &mut scores[first..last] {
-        *score = *score * scale;
+    R::ONE / reduce::combine(partial)
+}
+
+/// Heads worked on together: enough independent work to hide each other's latency.
+const TOGETHER: usize = 4;
+
+/// Scratch that [`attend_adjoint`] needs.
+pub fn scratch_len(shape: Shape) -> usize {
+    TOGETHER * shape.capacity
+}
+
+/// One forward call.
+struct Forward<'a, R> {
+    shape: Shape,
+    reads: Reads<'a>,
+    stride: usize,
+    q: &'a [R],
+    cache: &'a Cache<R>,
+    probabilities: &'a mut [R],
+    out: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for Forward<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
+        let Self { shape, reads, stride, q, cache, probabilities, out } = self;
+        let Shape { dim, capacity, .. } = shape;
+        let scale = R::ONE / R::from_f64(dim as f64).sqrt();
+        let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
+        let area = dim * capacity;
+        for row in 0..shape.rows {
+            for group in (0..shape.heads).step_by(TOGETHER) {
+                let heads = TOGETHER.min(shape.heads - group);
+                let lanes = row * shape.heads + group;
+                let p = &mut probabilities[lanes * capacity..][..heads * capacity];
+                let at = row * stride + group * dim;
+                let mut scales = [R::ZERO; TOGETHER];
+                for (head, p) in p.chunks_exact_mut(capacity).enumerate() {
+                    let q = &q[at + head * dim..][..dim];
+                    let keys = &cache.keys_by_feature[(lanes + head) * area..][..area];
+                    scores(v, q, keys, capacity, first, last, p);
+                }
+                for (p, top) in p.chunks_exact_mut(capacity).zip(&mut scales) {
+                    *top = mask_and_top(reads, p);
+                }
+                for (p, top) in p.chunks_exact_mut(capacity).zip(&mut scales) {
+                    *top = exponentials(reads, p, *top, scale);
+                }
+                for (p, factor) in p.chunks_exact_mut(capacity).zip(&scales) {
+                    for block in p[first..last].as_chunks_mut::<BLOCK>().0 {
+                        for p in block {
+                            *p = *p * *factor;
+                        }
+                    }
+                }
+                for (head, p) in p.chunks_exact(capacity).enumerate() {
+                    let values = &cache.values[(lanes + head) * area..][..area];
+                    mix(v, reads, p, values, &mut out[at + head * dim..][..dim], false);
+                }
+            }
+        }
     }
 }
 
-#[inline(always)]
-fn forward_of<R: Real, const D: usize>(
+/// One adjoint call.
+struct Adjoint<'a, 'c, R> {
     shape: Shape,
-    reads: Reads,
+    reads: Reads<'a>,
     stride: usize,
-    q: &[R],
-    cache: &Cache<R>,
-    probabilities: &mut [R],
-    out: &mut [R],
-) {
-    let (dim, capacity) = (if D > 0 { D } else { shape.dim }, shape.capacity);
-    let scale = R::ONE / R::from_f64(dim as f64).sqrt();
-    for row in 0..shape.rows {
-        for head in 0..shape.heads {
-            let lane = row * shape.heads + head;
-            let at = row * stride + head * dim;
-            let q = &q[at..at + dim];
-            let keys = &cache.keys_by_feature[lane * dim * capacity..][..dim * capacity];
-            let p = &mut probabilities[lane * capacity..][..capacity];
-            for block in (reads.lo / BLOCK * BLOCK..padded(reads.hi)).step_by(BLOCK) {
-                let scores = block_scores(q, keys, capacity, block);
-                for i in 0..BLOCK {
-                    p[block + i] = scores[i] * scale;
+    q: &'a [R],
+    cache: &'a Cache<R>,
+    probabilities: &'a [R],
+    dout: &'a [R],
+    dq: &'a mut [R],
+    add_query: bool,
+    credit: &'a mut Credit<'c, R>,
+    scratch: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for Adjoint<'_, '_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
+        let Self { shape, reads, stride, q, cache, probabilities, dout, dq, add_query, .. } = self;
+        let (credit, all_ds) = (self.credit, self.scratch);
+        let Shape { dim, capacity, .. } = shape;
+        let scale = R::ONE / R::from_f64(dim as f64).sqrt();
+        let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
+        let area = dim * capacity;
+        for row in 0..shape.rows {
+            for group in (0..shape.heads).step_by(TOGETHER) {
+                let heads = TOGETHER.min(shape.heads - group);
+                let lanes = row * shape.heads + group;
+                let p = &probabilities[lanes * capacity..][..heads * capacity];
+                let ds = &mut all_ds[..heads * capacity];
+                let at = row * stride + group * dim;
+                // dp = g . v; ds = p (dp - p . dp) scale
+                for (head, ds) in ds.chunks_exact_mut(capacity).enumerate() {
+                    let g = &dout[at + head * dim..][..dim];
+                    let values = &cache.values_by_feature[(lanes + head) * area..][..area];
+                    scores(v, g, values, capacity, first, last, ds);
+                }
+                for (ds, p) in ds.chunks_exact_mut(capacity).zip(p.chunks_exact(capacity)) {
+                    softmax_adjoint(&p[first..last], &mut ds[first..last], scale);
+                }
+                for (head, ds) in ds.chunks_exact(capacity).enumerate() {
+                    let keys = &cache.keys[(lanes + head) * area..][..area];
+                    mix(v, reads, ds, keys, &mut dq[at + head * dim..][..dim], add_query);
+                }
+                for (head, ds) in ds.chunks_exact(capacity).enumerate() {
+                    let at = at + head * dim;
+                    let p = &p[head * capacity..][..capacity];
+                    let (q, g) = (&q[at..at + dim], &dout[at..at + dim]);
+                    for slots in [credit.far.as_mut(), credit.near.as_mut()].into_iter().flatten() {
+                        give(v, slots, reads, lanes + head, ds, p, q, g);
+                    }
+                    if let Some(own) = &mut credit.own {
+                        let (j, keys) = (own.position, &mut own.key[at..at + dim]);
+                        let values = &mut own.value[at..at + dim];
+                        for d in 0..dim {
+                            keys[d] = ds[j] * q[d];
+                            values[d] = p[j] * g[d];
+                        }
+                    }
                 }
             }
-            softmax(reads, p);
-            let values = &cache.values[lane * dim * capacity..][..dim * capacity];
-            mix::<R, D>(reads, p, values, &mut out[at..at + dim], dim);
+        }
+    }
+}
+
+/// `ds = p (dp - p . dp) scale`, where `ds` holds `dp` on entry.
+#[inline(always)]
+fn softmax_adjoint<R: Real>(p: &[R], ds: &mut [R], scale: R) {
+    let (p, ds) = (p.as_chunks::<BLOCK>().0, ds.as_chunks_mut::<BLOCK>().0);
+    let mut partial = [R::ZERO; BLOCK];
+    for (p, ds) in p.iter().zip(&*ds) {
+        for i in 0..BLOCK {
+            partial[i] = p[i].mul_add(ds[i], partial[i]);
+        }
+    }
+    let mean = reduce::combine(partial);
+    for (p, ds) in p.iter().zip(ds) {
+        for i in 0..BLOCK {
+            ds[i] = p[i] * (ds[i] - mean) * scale;
         }
     }
 }
 
 #[inline(always)]
-fn give<R: Real, const D: usize>(
-    slots: Option<&mut Slots<R>>,
+fn give<R: Real, T: Vectors<R>>(
+    v: T,
+    slots: &mut Slots<R>,
     reads: Reads,
     lane: usize,
-    dim: usize,
     ds: &[R],
     p: &[R],
     q: &[R],
     g: &[R],
 ) {
-    let Some(slots) = slots else { return };
     let (from, to) = (reads.lo.max(slots.start), reads.hi.min(slots.end));
-    let base = lane * slots.slots * dim;
-    for j in from..to {
-        let at = base + (j - slots.start) * dim;
-        axpy::<R, D>(ds[j], q, &mut slots.keys[at..at + dim]);
-        axpy::<R, D>(p[j], g, &mut slots.values[at..at + dim]);
+    if from < to {
+        let dim = q.len();
+        let base = (lane * slots.slots + from - slots.start) * dim;
+        let span = base..base + (to - from) * dim;
+        spread(v, &ds[from..to], q, &mut slots.keys[span.clone()]);
+        spread(v, &p[from..to], g, &mut slots.values[span]);
     }
 }
 
-#[inline(always)]
-fn adjoint_of<R: Real, const D: usize>(
-    shape: Shape,
-    reads: Reads,
-    stride: usize,
-    q: &[R],
-    cache: &Cache<R>,
-    probabilities: &[R],
-    dout: &[R],
-    dq: &mut [R],
-    add_query: bool,
-    credit: &mut Credit<R>,
-    scratch: &mut [R],
-) {
-    let (dim, capacity) = (if D > 0 { D } else { shape.dim }, shape.capacity);
-    let scale = R::ONE / R::from_f64(dim as f64).sqrt();
-    let (ds, spare) = scratch.split_at_mut(capacity);
-    let spare = &mut spare[..dim];
-    for row in 0..shape.rows {
-        for head in 0..shape.heads {
-            let lane = row * shape.heads + head;
-            let at = row * stride + head * dim;
-            let (q, g) = (&q[at..at + dim], &dout[at..at + dim]);
-            let p = &probabilities[lane * capacity..][..capacity];
-            let values = &cache.values_by_feature[lane * dim * capacity..][..dim * capacity];
-            // dp = g . v; ds = p (dp - p . dp) scale
-            let mut partial = [R::ZERO; BLOCK];
-            let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
-            for block in (first..last).step_by(BLOCK) {
-                let dp = block_scores(g, values, capacity, block);
-                let p = &p[block..block + BLOCK];
-                let ds = &mut ds[block..block + BLOCK];
-                for i in 0..BLOCK {
-                    ds[i] = dp[i];
-                    partial[i] = p[i].mul_add(dp[i], partial[i]);
-                }
-            }
-            let mean = reduce::combine(partial);
-            for block in (first..last).step_by(BLOCK) {
-                let p = &p[block..block + BLOCK];
-                let ds = &mut ds[block..block + BLOCK];
-                for i in 0..BLOCK {
-                    ds[i] = p[i] * (ds[i] - mean) * scale;
-                }
-            }
-            let keys = &cache.keys[lane * dim * capacity..][..dim * capacity];
-            mix::<R, D>(reads, ds, keys, spare, dim);
-            let dq = &mut dq[at..at + dim];
-            for d in 0..dim {
-                dq[d] = if add_query { dq[d] + spare[d] } else { spare[d] };
-            }
-            give::<R, D>(credit.far.as_mut(), reads, lane, dim, ds, p, q, g);
-            give::<R, D>(credit.near.as_mut(), reads, lane, dim, ds, p, q, g);
-            if let Some(own) = &mut credit.own {
-                let j = own.position;
-                let (key, value) = (&mut own.key[at..at + dim], &mut own.value[at..at + dim]);
-                for d in 0..dim {
-                    let (dk, dv) = (ds[j] * q[d], p[j] * g[d]);
-                    key[d] = if own.add_key { key[d] + dk } else { dk };
-                    value[d] = if own.add_value { value[d] + dv } else { dv };
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn forward_body<R: Real>(
+/// One query per row against the cache. Rows of `q` and `out` lie `stride` apart; the probabilities
+/// (`[row][head][capacity]`) are kept for the adjoint.
+pub fn attend<R: Real>(
+    isa: Isa,
     shape: Shape,
     reads: Reads,
     stride: usize,
@@ -395,15 +479,13 @@ fn forward_body<R: Real>(
     probabilities: &mut [R],
     out: &mut [R],
 ) {
-    match shape.dim {
-        16 => forward_of::<R, 16>(shape, reads, stride, q, cache, probabilities, out),
-        32 => forward_of::<R, 32>(shape, reads, stride, q, cache, probabilities, out),
-        _ => forward_of::<R, 0>(shape, reads, stride, q, cache, probabilities, out),
-    }
+    vectors::run(isa, Forward { shape, reads, stride, q, cache, probabilities, out });
 }
 
-#[inline(always)]
-fn adjoint_body<R: Real>(
+/// The adjoint of [`attend`]: the query's adjoint into `dq` (added if `add_query`), those of keys and
+/// values where `credit` says. `scratch` holds at least [`scratch_len`] elements.
+pub fn attend_adjoint<R: Real>(
+    isa: Isa,
     shape: Shape,
     reads: Reads,
     stride: usize,
@@ -416,27 +498,20 @@ fn adjoint_body<R: Real>(
     credit: &mut Credit<R>,
     scratch: &mut [R],
 ) {
-    let (p, s) = (probabilities, scratch);
-    match shape.dim {
-        16 => {
-            adjoint_of::<R, 16>(shape, reads, stride, q, cache, p, dout, dq, add_query, credit, s)
-        }
-        32 => {
-            adjoint_of::<R, 32>(shape, reads, stride, q, cache, p, dout, dq, add_query, credit, s)
-        }
-        _ => adjoint_of::<R, 0>(shape, reads, stride, q, cache, p, dout, dq, add_query, credit, s),
-    }
-}
-
-dispatch! {
-    /// One query per row against the cache. Rows of `q` and `out` lie `stride` apart; the
-    /// probabilities (`[row][head][capacity]`) are kept for the adjoint.
-    pub fn attend<R: Real>(shape: Shape, reads: Reads, stride: usize, q: &[R], cache: &Cache<R>, probabilities: &mut [R], out: &mut [R]) = forward_body;
-}
-dispatch! {
-    /// The adjoint of [`attend`]: the query's adjoint into `dq` (added if `add_query`), those of keys
-    /// and values where `credit` says. `scratch` holds at least `capacity + dim` elements.
-    pub fn attend_adjoint<R: Real>(shape: Shape, reads: Reads, stride: usize, q: &[R], cache: &Cache<R>, probabilities: &[R], dout: &[R], dq: &mut [R], add_query: bool, credit: &mut Credit<R>, scratch: &mut [R]) = adjoint_body;
+    let work = Adjoint {
+        shape,
+        reads,
+        stride,
+        q,
+        cache,
+        probabilities,
+        dout,
+        dq,
+        add_query,
+        credit,
+        scratch,
+    };
+    vectors::run(isa, work);
 }
 
 impl Shape {

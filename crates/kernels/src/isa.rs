@@ -99,7 +99,8 @@ impl FromStr for Isa {
 /// Defines a public kernel that runs `$body` compiled for the code path that `isa` names.
 ///
 /// `$body` must be `#[inline(always)]` safe code: it is inlined into one wrapper per path, so the
-/// compiler vectorises the same source three times. Nothing else in the workspace is `unsafe`.
+/// compiler vectorises the same source three times. Nothing else in the
+/// workspace is `unsafe`, but for the vector registers of `product`.
 macro_rules! dispatch {
     ($(#[$meta:meta])* $vis:vis fn $name:ident<R: Real>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
         $(#[$meta])*

@@ -23,6 +23,9 @@ pub mod product;
 pub mod random;
 mod real;
 pub mod reduce;
+mod vectors;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use isa::Isa;
 pub use real::Real;

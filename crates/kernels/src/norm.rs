@@ -22,21 +22,29 @@ fn forward_body<R: Real>(
 ) {
     let (gain, bias) = (&gain[..n], &bias[..n]);
     let per_column = R::ONE / R::from_f64(n as f64);
-    let rows = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
-    for ((x, y), saved) in rows.zip(saved.chunks_exact_mut(SAVED_PER_ROW)) {
-        let mean = reduce::sum_body(x) * per_column;
+    // One pass per quantity over all rows: the rows are independent, so their latencies overlap.
+    for (x, saved) in x.chunks_exact(n).zip(saved.chunks_exact_mut(SAVED_PER_ROW)) {
+        saved[0] = reduce::sum_body(x) * per_column;
+    }
+    for (x, saved) in x.chunks_exact(n).zip(saved.chunks_exact_mut(SAVED_PER_ROW)) {
+        let mean = saved[0];
         let var = reduce::accumulate(n, |i, sum: R| {
             let d = x[i] - mean;
             d.mul_add(d, sum)
         }) * per_column;
-        let rstd = R::ONE / (var + eps).sqrt();
-        saved[0] = mean;
-        saved[1] = rstd;
+        saved[1] = R::ONE / (var + eps).sqrt();
+    }
+    let rows = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
+    for ((x, y), saved) in rows.zip(saved.chunks_exact(SAVED_PER_ROW)) {
+        let (mean, rstd) = (saved[0], saved[1]);
         for i in 0..n {
             y[i] = ((x[i] - mean) * rstd).mul_add(gain[i], bias[i]);
         }
     }
 }
+
+/// Rows whose derivative is worked on together.
+const TOGETHER: usize = 8;
 
 #[inline(always)]
 fn adjoint_body<R: Real>(
@@ -50,17 +58,28 @@ fn adjoint_body<R: Real>(
 ) {
     let gain = &gain[..n];
     let per_column = R::ONE / R::from_f64(n as f64);
-    let rows = x.chunks_exact(n).zip(dy.chunks_exact(n)).zip(dx.chunks_exact_mut(n));
-    for (((x, dy), dx), saved) in rows.zip(saved.chunks_exact(SAVED_PER_ROW)) {
-        let (mean, rstd) = (saved[0], saved[1]);
-        let mean_h = reduce::accumulate(n, |i, sum: R| dy[i].mul_add(gain[i], sum)) * per_column;
-        let mean_hz =
-            reduce::accumulate(n, |i, sum: R| (dy[i] * gain[i]).mul_add((x[i] - mean) * rstd, sum))
-                * per_column;
-        for i in 0..n {
-            let z = (x[i] - mean) * rstd;
-            let d = rstd * ((dy[i] * gain[i] - mean_h) - z * mean_hz);
-            dx[i] = if accumulate { dx[i] + d } else { d };
+    let blocks = x.chunks(TOGETHER * n).zip(dy.chunks(TOGETHER * n));
+    let blocks = blocks.zip(saved.chunks(TOGETHER * SAVED_PER_ROW));
+    for (((x, dy), saved), dx) in blocks.zip(dx.chunks_mut(TOGETHER * n)) {
+        let mut means = [[R::ZERO; 2]; TOGETHER];
+        let rows = x.chunks_exact(n).zip(dy.chunks_exact(n));
+        for (((x, dy), saved), means) in
+            rows.clone().zip(saved.chunks_exact(SAVED_PER_ROW)).zip(&mut means)
+        {
+            let (mean, rstd) = (saved[0], saved[1]);
+            means[0] = reduce::accumulate(n, |i, sum: R| dy[i].mul_add(gain[i], sum)) * per_column;
+            means[1] = reduce::accumulate(n, |i, sum: R| {
+                (dy[i] * gain[i]).mul_add((x[i] - mean) * rstd, sum)
+            }) * per_column;
+        }
+        let rows = rows.zip(saved.chunks_exact(SAVED_PER_ROW)).zip(&means);
+        for ((((x, dy), saved), &[mean_h, mean_hz]), dx) in rows.zip(dx.chunks_exact_mut(n)) {
+            let (mean, rstd) = (saved[0], saved[1]);
+            for i in 0..n {
+                let z = (x[i] - mean) * rstd;
+                let d = rstd * ((dy[i] * gain[i] - mean_h) - z * mean_hz);
+                dx[i] = if accumulate { dx[i] + d } else { d };
+            }
         }
     }
 }

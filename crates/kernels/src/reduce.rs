@@ -10,16 +10,23 @@ use crate::isa::dispatch;
 /// The number of partial sums.
 pub const LANES: usize = 16;
 
+/// Adds sixteen partial sums by halving. Written out so that it compiles to shuffles, not to memory.
 #[inline(always)]
-pub(crate) fn combine<R: Real>(mut partial: [R; LANES]) -> R {
-    let mut half = LANES / 2;
-    while half > 0 {
-        for i in 0..half {
-            partial[i] += partial[i + half];
-        }
-        half /= 2;
+pub(crate) fn combine<R: Real>(p: [R; LANES]) -> R {
+    halve(p, |a, b| a + b)
+}
+
+#[inline(always)]
+pub(crate) fn halve<R: Real>(p: [R; LANES], f: impl Fn(R, R) -> R) -> R {
+    let mut eight = [R::ZERO; 8];
+    for i in 0..8 {
+        eight[i] = f(p[i], p[i + 8]);
     }
-    partial[0]
+    let mut four = [R::ZERO; 4];
+    for i in 0..4 {
+        four[i] = f(eight[i], eight[i + 4]);
+    }
+    f(f(four[0], four[2]), f(four[1], four[3]))
 }
 
 /// The ordered sum of `term(i)` for `i` in `0..n`, where each term is fused onto its partial sum.

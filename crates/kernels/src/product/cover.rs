@@ -5,8 +5,8 @@
 //! flight stays about the same. Columns that do not fill a vector are taken by narrower vectors and
 //! at last one by one: no tile ever reads or writes beyond the matrix.
 
-use super::vectors::{Scalar, Vectors};
 use crate::Real;
+use crate::vectors::{Scalar, Vectors};
 
 /// An output matrix that can be computed piece by piece.
 pub(super) trait Pieces<R: Real> {

@@ -7,9 +7,9 @@
 use super::cover::{Pieces, cover};
 use super::panels::{PANEL, Panels};
 use super::tile::{self, Place, Tile};
-use super::vectors::{self, Vectors, Work};
 use crate::Real;
 use crate::isa::Isa;
+use crate::vectors::{self, Vectors, Work};
 
 /// What an output element starts from.
 #[derive(Clone, Copy, Debug)]

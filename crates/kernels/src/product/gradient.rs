@@ -1,11 +1,10 @@
 //! The gradients of a product's weight and bias, summed over steps and rows.
-#![expect(clippy::needless_range_loop, reason = "plain loops, for the reason given in `tile`")]
 
 use super::cover::{Pieces, cover};
 use super::tile::{self, Place, Tile};
-use super::vectors::{self, Vectors, Work};
 use crate::Real;
 use crate::isa::Isa;
+use crate::vectors::{self, Vectors, Work};
 
 /// `dw[i][o] += sum of x[b][r][i] * dy[b][r][o]` over blocks b from last to first and rows r ascending.
 ///

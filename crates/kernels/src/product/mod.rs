@@ -41,9 +41,6 @@ mod gradient;
 mod panels;
 mod throughput;
 mod tile;
-mod vectors;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 pub use dense::{Finish, Start, product};
 pub use gradient::{bias_gradient, weight_gradient};

@@ -5,6 +5,7 @@
 
 use crate::Real;
 use crate::isa::{Isa, dispatch};
+use crate::vectors::{self, Square, Vectors, Work};
 
 /// Panel width: the same on every machine.
 pub const PANEL: usize = 32;
@@ -14,6 +15,10 @@ pub const PANEL: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
 pub(super) struct Term<R>(pub [R; PANEL]);
+
+/// Terms that a transposing pack takes at a time: few enough that the cache keeps what it has touched
+/// of 32 columns, even if they lie a multiple of 4 KiB apart.
+const GROUP: usize = 64;
 
 /// A k x n matrix packed in zero-padded panels of [`PANEL`] columns: `[panel][k][PANEL]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +61,7 @@ impl<R: Real> Panels<R> {
     pub fn pack_transposed(&mut self, isa: Isa, w: &[R]) {
         self.check(w);
         if self.k > 0 && self.n > 0 {
-            copy_columns(isa, self.k, w, &mut self.data);
+            vectors::run(isa, Transpose { k: self.k, w, data: &mut self.data });
         }
     }
 
@@ -94,16 +99,42 @@ fn copy_rows_body<R: Real>(k: usize, n: usize, w: &[R], data: &mut [Term<R>]) {
     }
 }
 
-dispatch! {
-    pub fn copy_columns<R: Real>(k: usize, w: &[R], data: &mut [Term<R>]) = copy_columns_body;
+/// The transpose of `w`, row-major n x k, goes into `data`.
+struct Transpose<'a, R> {
+    k: usize,
+    w: &'a [R],
+    data: &'a mut [Term<R>],
 }
 
-#[inline(always)]
-fn copy_columns_body<R: Real>(k: usize, w: &[R], data: &mut [Term<R>]) {
-    for (panel, columns) in data.chunks_exact_mut(k).zip(w.chunks(PANEL * k)) {
-        for (c, column) in columns.chunks_exact(k).enumerate() {
-            for (target, value) in panel.iter_mut().zip(column) {
-                target.0[c] = *value;
+impl<R: Real> Work<R> for Transpose<'_, R> {
+    type Output = ();
+
+    /// Squares of one narrow register's side go through registers, the rest one by one.
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, t: T) {
+        let (t, k, side) = (t.narrow(), self.k, T::Narrow::LANES);
+        for (panel, columns) in self.data.chunks_exact_mut(k).zip(self.w.chunks(PANEL * k)) {
+            let n = columns.len() / k;
+            let (n_squares, k_squares) = (n - n % side, k - k % side);
+            for group in (0..k_squares).step_by(GROUP) {
+                for c in (0..n_squares).step_by(side) {
+                    for j in (group..k_squares.min(group + GROUP)).step_by(side) {
+                        let mut square = [t.splat(R::ZERO); 4];
+                        for i in 0..side {
+                            square[i] = t.load(&columns[(c + i) * k + j..]);
+                        }
+                        let square = t.transpose(square);
+                        for i in 0..side {
+                            t.store(square[i], &mut panel[j + i].0[c..]);
+                        }
+                    }
+                }
+            }
+            for c in 0..n {
+                let done = if c < n_squares { k_squares } else { 0 };
+                for j in done..k {
+                    panel[j].0[c] = columns[c * k + j];
+                }
             }
         }
     }

@@ -7,10 +7,9 @@
 //! **Decision: plain loops over constant bounds.** `array::from_fn`, `array::map` and iterators over
 //! arrays of vectors read better, but the standard library does not force them inline, and one that
 //! is not inlined is compiled without the vector instructions (measured: a third of the speed lost).
-#![expect(clippy::needless_range_loop, reason = "see the decision above")]
 
-use super::vectors::Vectors;
 use crate::Real;
+use crate::vectors::Vectors;
 
 /// `M` rows by `N` vectors of sums.
 pub(super) type Tile<V, const M: usize, const N: usize> = [[V; N]; M];

@@ -12,11 +12,11 @@ use crate::isa::Isa;
 
 /// Vector arithmetic on `R` with the instructions that the token stands for.
 ///
-pub(super) trait Vectors<R: Real>: Copy {
+pub(crate) trait Vectors<R: Real>: Copy {
     /// One register.
     type Vector: Copy;
     /// The token for narrower registers, for columns that do not fill one of these.
-    type Narrow: Vectors<R>;
+    type Narrow: Square<R>;
     /// Numbers per register.
     const LANES: usize;
 
@@ -32,8 +32,14 @@ pub(super) trait Vectors<R: Real>: Copy {
     fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 }
 
+/// Registers few enough lanes wide to hold a square matrix in four of them.
+pub(crate) trait Square<R: Real>: Vectors<R> {
+    /// Transposes the `LANES` x `LANES` matrix that the first `LANES` registers hold.
+    fn transpose(self, square: [Self::Vector; 4]) -> [Self::Vector; 4];
+}
+
 /// Work that is generic over the instructions it uses.
-pub(super) trait Work<R: Real> {
+pub(crate) trait Work<R: Real> {
     /// What the work returns.
     type Output;
     /// Does the work in tiles of at most `TALL` rows. Must be `#[inline(always)]`.
@@ -42,7 +48,7 @@ pub(super) trait Work<R: Real> {
 
 /// One number at a time, in plain Rust.
 #[derive(Clone, Copy)]
-pub(super) struct Scalar;
+pub(crate) struct Scalar;
 
 impl<R: Real> Vectors<R> for Scalar {
     type Vector = R;
@@ -79,11 +85,18 @@ impl<R: Real> Vectors<R> for Scalar {
     }
 }
 
+impl<R: Real> Square<R> for Scalar {
+    #[inline(always)]
+    fn transpose(self, square: [R; 4]) -> [R; 4] {
+        square
+    }
+}
+
 /// Runs `work` with the instructions that `isa` stands for.
 #[inline]
-pub(super) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> W::Output {
+pub(crate) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
-    let work = match super::x86::run(isa, work) {
+    let work = match crate::x86::run(isa, work) {
         Ok(output) => return output,
         Err(work) => work,
     };

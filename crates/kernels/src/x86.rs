@@ -4,33 +4,34 @@
 use std::any::TypeId;
 use std::arch::x86_64::{
     __m128, __m256, __m512, _mm_add_pd, _mm_add_ps, _mm_castpd_ps, _mm_castps_pd, _mm_fmadd_pd,
-    _mm_fmadd_ps, _mm_loadu_ps, _mm_mul_pd, _mm_mul_ps, _mm_set1_pd, _mm_set1_ps, _mm_storeu_ps,
-    _mm256_add_pd, _mm256_add_ps, _mm256_castpd_ps, _mm256_castps_pd, _mm256_fmadd_pd,
-    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps,
-    _mm256_storeu_ps, _mm512_add_pd, _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd,
-    _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_pd, _mm512_mul_ps,
-    _mm512_set1_pd, _mm512_set1_ps, _mm512_storeu_ps,
+    _mm_fmadd_ps, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_mul_pd, _mm_mul_ps, _mm_set1_pd,
+    _mm_set1_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps, _mm256_add_pd, _mm256_add_ps,
+    _mm256_castpd_ps, _mm256_castps_pd, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_loadu_ps,
+    _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_pd,
+    _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_fmadd_pd, _mm512_fmadd_ps,
+    _mm512_loadu_ps, _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd, _mm512_set1_ps,
+    _mm512_storeu_ps,
 };
 
-use super::vectors::{Scalar, Vectors, Work};
 use crate::Real;
 use crate::isa::{Isa, Path};
+use crate::vectors::{Scalar, Square, Vectors, Work};
 
 /// Proof that AVX-512 may be used: 64-byte registers.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512(());
+pub(crate) struct Avx512(());
 
 /// Proof that AVX2 with FMA may be used: 32-byte registers.
 #[derive(Clone, Copy)]
-pub(super) struct Avx2(());
+pub(crate) struct Avx2(());
 
 /// Proof that FMA may be used: 16-byte registers.
 #[derive(Clone, Copy)]
-pub(super) struct Fma(());
+pub(crate) struct Fma(());
 
 /// Runs `work` with what `isa` offers, or gives it back if that is neither AVX-512 nor AVX2.
 #[inline]
-pub(super) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> Result<W::Output, W> {
+pub(crate) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> Result<W::Output, W> {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
     fn avx512<R: Real, W: Work<R>>(work: W) -> W::Output {
         work.run::<Avx512, 8>(Avx512(()))
@@ -140,3 +141,24 @@ vectors!(Fma, __m128, Scalar = Scalar,
     load _mm_loadu_ps store _mm_storeu_ps to_f64 _mm_castps_pd to_f32 _mm_castpd_ps
     f32 _mm_set1_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps
     f64 _mm_set1_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd);
+
+impl<R: Real> Square<R> for Fma {
+    #[inline(always)]
+    fn transpose(self, [a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
+        // SAFETY: the token proves that the processor has the instructions.
+        unsafe {
+            if single::<R>() {
+                let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+                let (ef, gh) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+                [
+                    _mm_movelh_ps(ab, cd),
+                    _mm_movehl_ps(cd, ab),
+                    _mm_movelh_ps(ef, gh),
+                    _mm_movehl_ps(gh, ef),
+                ]
+            } else {
+                [_mm_movelh_ps(a, b), _mm_movehl_ps(b, a), c, d]
+            }
+        }
+    }
+}
