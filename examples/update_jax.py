@@ -83,11 +83,18 @@ def loss(params, inputs, cut, settings):
     window = settings["window"] or steps
     positions = jnp.arange(steps)
 
-    def stored(params, name, n):
-        """What an earlier step's key or value is to later queries: across segments, within one."""
+    # Later queries read a stored key or value from `far` across segments, from `near` within one.
+    kept = {"F": ("near",), "D": ("far",), 1: ("far",)}.get(cut.memory, ("far", "near"))
+
+    def remember(cache, name, n, t, is_near):
+        """The cache with this step's key or value in it, and what the query reads."""
         project = lambda x: linear(params, name, x).reshape(rows, heads, -1)
-        far = stop(project(n)) if cut.memory == "D" else project(stop(n))
-        return far, project(n)
+        own = project(n)
+        new = {"near": lambda: own,
+               "far": lambda: stop(own) if cut.memory == "D" else project(stop(n))}
+        cache = {side: cache[side].at[:, t].set(new[side]()) for side in kept}
+        near = cache.get("near", own[:, None])
+        return cache, jnp.where(is_near[:, None, None], near, cache.get("far", near))
 
     def step(carry, at):
         state, caches = carry
@@ -96,21 +103,17 @@ def loss(params, inputs, cut, settings):
         h = linear(params, "embedding", token) + params["position"][t]
         visible = (positions <= t) & (positions > t - window)
         if cut.memory == "F":
-            near = positions <= t
-        elif cut.memory == "D":
-            near = positions == t
+            is_near = positions <= t
         else:
-            near = positions // cut.memory == t // cut.memory
+            length = 1 if cut.memory == "D" else cut.memory
+            is_near = positions // length == t // length
         new_caches = []
         for layer in range(policy["layers"]):
             block = f"block{layer}"
             n = layer_norm(params, f"{block}.norm1", h)
-            read = []
-            for name, cache in zip(("w_k", "w_v"), caches[layer]):
-                pair = stored(params, f"{block}.{name}", n)
-                read.append(tuple(c.at[:, t].set(new) for c, new in zip(cache, pair)))
-            new_caches.append(tuple(read))
-            k, v = (jnp.where(near[:, None, None], inside, far) for far, inside in read)
+            keys, k = remember(caches[layer][0], f"{block}.w_k", n, t, is_near)
+            values, v = remember(caches[layer][1], f"{block}.w_v", n, t, is_near)
+            new_caches.append((keys, values))
             q = linear(params, f"{block}.w_q", n).reshape(rows, heads, -1)
             h = h + linear(params, f"{block}.w_o", attend(q, k, v, visible))
             wide = jax.nn.gelu(linear(params, f"{block}.feed1", layer_norm(params, f"{block}.norm2", h)),
@@ -131,7 +134,7 @@ def loss(params, inputs, cut, settings):
         return reference[:, index].transpose(1, 0, 2, 3)
 
     empty = jnp.zeros((rows, steps, heads, width // heads), inputs["initial_state"].dtype)
-    caches = (((empty, empty), (empty, empty)),) * policy["layers"]
+    caches = (({side: empty for side in kept},) * 2,) * policy["layers"]
     over_time = (positions, inputs["noise"].transpose(1, 0, 2), windows(inputs["reference_position"]),
                  windows(inputs["reference_velocity"]))
     _, costs = jax.lax.scan(step, (inputs["initial_state"], caches), over_time)
