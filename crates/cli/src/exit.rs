@@ -48,18 +48,16 @@ pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Failed) => ExitCode::from(1),
         Ok(Verdict::Interrupted) => ExitCode::from(130),
-        Err(error) => match error.downcast_ref::<UserError>() {
-            Some(user) => {
-                eprintln!("error: {error:#}");
-                if let Some(hint) = &user.hint {
-                    eprintln!("hint: {hint}");
-                }
-                ExitCode::from(2)
-            }
-            None => {
+        Err(error) => {
+            let Some(user) = error.downcast_ref::<UserError>() else {
                 eprintln!("internal error: {error:#}");
-                ExitCode::from(3)
+                return ExitCode::from(3);
+            };
+            eprintln!("error: {error:#}");
+            if let Some(hint) = &user.hint {
+                eprintln!("hint: {hint}");
             }
-        },
+            ExitCode::from(2)
+        }
     }
 }

@@ -28,6 +28,8 @@ enum Command {
     Inspect(commands::inspect::Args),
     /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
     Export(commands::export::Args),
+    /// Paired source-level inference on a table of seeds and errors.
+    Stats(commands::stats::Args),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Export(args) => commands::export::run(&args),
+        Command::Stats(args) => commands::stats::run(&args),
     };
     exit::report(outcome)
 }

@@ -211,6 +211,7 @@ impl Graph {
         }
     }
 
+    #[inline(always)]
     pub fn width(&self, site: Site) -> usize {
         self.nodes[site].width
     }
@@ -225,6 +226,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// Start of a site's values at step `t`.
+    #[inline(always)]
     pub fn at(self, graph: &Graph, site: Site, t: usize) -> usize {
         let kept = graph.kept_before[site];
         let once = graph.columns_before[site] - kept;
@@ -233,17 +235,20 @@ impl Frame {
     }
 
     /// Values of all sites.
+    #[inline(always)]
     pub fn len(self, graph: &Graph) -> usize {
         (graph.kept_columns * self.steps + graph.columns - graph.kept_columns) * self.rows
     }
 
     /// A site's values at step `t`.
+    #[inline(always)]
     pub fn range(self, graph: &Graph, site: Site, t: usize) -> std::ops::Range<usize> {
         let start = self.at(graph, site, t);
         start..start + graph.width(site) * self.rows
     }
 
     /// What a site keeps for its derivative at step `t`.
+    #[inline(always)]
     pub fn saved(self, graph: &Graph, site: Site, t: usize) -> std::ops::Range<usize> {
         let per_row = saved_per_row(&graph.nodes[site]);
         let start = (graph.saved_before[site] * self.steps + t * per_row) * self.rows;

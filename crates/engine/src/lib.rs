@@ -20,6 +20,7 @@ mod lanes;
 mod layout;
 mod local;
 mod model;
+pub mod oracle;
 mod program;
 mod roll;
 mod rollout;

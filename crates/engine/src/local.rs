@@ -119,12 +119,14 @@ impl<R: Real> Adjoints<R> {
     }
 
     /// All lanes of a site.
+    #[inline(always)]
     pub fn block(&self, graph: &Graph, site: Site) -> std::ops::Range<usize> {
         let start = graph.columns_before[graph.home[site]] * self.lanes * self.rows;
         start..start + graph.width(site) * self.lanes * self.rows
     }
 
     /// One lane of a site.
+    #[inline(always)]
     pub fn range(&self, graph: &Graph, site: Site, lane: usize) -> std::ops::Range<usize> {
         let len = graph.width(site) * self.rows;
         let home = graph.columns_before[graph.home[site]];
@@ -133,6 +135,7 @@ impl<R: Real> Adjoints<R> {
     }
 
     /// Splits so that a site's adjoint can be read while its operands' are written.
+    #[inline(always)]
     pub fn split(&mut self, graph: &Graph, site: Site) -> (&mut [R], &mut [R]) {
         let block = self.block(graph, site);
         let (before, after) = self.data.split_at_mut(block.start);

@@ -1,14 +1,15 @@
 //! Softmax attention of one query per row against a growing cache, and its adjoint.
 //!
 //! **Layouts.** A [`Cache`] keeps every key and value twice: position-major `[row][head][j][d]`, for
-//! sums over positions, and feature-major `[row][head][d][j]`, for scores of many positions at once.
+//! sums over positions, and in blocks of 16 positions `[row][head][block][d][16]`, for scores of many
+//! positions at once.
 //! So no sum ever runs across a vector register, and a query costs two streams forward and four
 //! backward, all contiguous. Each row and head is computed by itself: its bits do not know the batch.
 //!
 //! **Where the adjoint of a key goes** is the caller's choice, made per position: the query's *own*
 //! position, *near* slots and *far* slots (see [`Credit`]). The kernel does not know why.
 
-use crate::vectors::{self, Vectors, Work};
+use crate::vectors::{self, Scalar, Vectors, Work};
 use crate::{Isa, Real, reduce};
 
 /// Positions are stored in blocks of this many.
@@ -84,11 +85,11 @@ impl<R: Real> Cache<R> {
                 let (key, value) = (&key[from..][..dim], &value[from..][..dim]);
                 self.keys[base + position * dim..][..dim].copy_from_slice(key);
                 self.values[base + position * dim..][..dim].copy_from_slice(value);
-                let span = base + position..base + dim * capacity;
-                let keys = self.keys_by_feature[span.clone()].iter_mut().step_by(capacity);
-                keys.zip(key).for_each(|(slot, &k)| *slot = k);
-                let values = self.values_by_feature[span].iter_mut().step_by(capacity);
-                values.zip(value).for_each(|(slot, &v)| *slot = v);
+                let start = base + position / BLOCK * BLOCK * dim;
+                let keys = self.keys_by_feature[start..].as_chunks_mut::<BLOCK>().0;
+                keys.iter_mut().zip(key).for_each(|(slots, &k)| slots[position % BLOCK] = k);
+                let values = self.values_by_feature[start..].as_chunks_mut::<BLOCK>().0;
+                values.iter_mut().zip(value).for_each(|(slots, &v)| slots[position % BLOCK] = v);
             }
         }
     }
@@ -112,7 +113,7 @@ impl<R: Real> Cache<R> {
                 self.keys[at..][..dim].copy_from_slice(&donor.keys[source..][..dim]);
                 self.values[at..][..dim].copy_from_slice(&donor.values[source..][..dim]);
                 for d in 0..dim {
-                    let at = to + d * shape.capacity + position;
+                    let at = to + (position / BLOCK * dim + d) * BLOCK + position % BLOCK;
                     self.keys_by_feature[at] = donor.keys[source + d];
                     self.values_by_feature[at] = donor.values[source + d];
                 }
@@ -171,28 +172,63 @@ pub struct Credit<'a, R> {
     pub far: Option<Slots<'a, R>>,
 }
 
-/// `out[j] = sum over d of a[d] * b[d][j]` for the blocks `first..last`, d ascending.
+/// Four partial sums of `term(i)` for `i` in `0..n` (i mod 4), fused in ascending order, then their
+/// sum: four chains hide each other's latency. Plain counting, because iterators over chunks divide.
+#[inline(always)]
+fn four_sums<R: Real, T: Vectors<R>>(
+    v: T,
+    n: usize,
+    term: impl Fn(usize) -> (T::Vector, T::Vector),
+) -> T::Vector {
+    let zero = v.splat(R::ZERO);
+    let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
+    let fuse = |i: usize, sum: T::Vector| {
+        let (x, y) = term(i);
+        v.mul_add(x, y, sum)
+    };
+    let mut i = 0;
+    while i + 4 <= n {
+        a = fuse(i, a);
+        b = fuse(i + 1, b);
+        c = fuse(i + 2, c);
+        d = fuse(i + 3, d);
+        i += 4;
+    }
+    if i < n {
+        a = fuse(i, a);
+    }
+    if i + 1 < n {
+        b = fuse(i + 1, b);
+    }
+    if i + 2 < n {
+        c = fuse(i + 2, c);
+    }
+    v.add(v.add(a, c), v.add(b, d))
+}
+
+/// `out[j] = sum over d of a[d] * b[d][j]` for the positions `first..last`, whole blocks.
 #[inline(always)]
 fn scores<R: Real, T: Vectors<R>>(
     v: T,
     a: &[R],
     by_feature: &[R],
-    capacity: usize,
     first: usize,
     last: usize,
     out: &mut [R],
 ) {
-    for at in (first..last).step_by(T::LANES) {
-        let mut acc = v.splat(R::ZERO);
-        for (&a, row) in a.iter().zip(by_feature.chunks_exact(capacity)) {
-            acc = v.mul_add(v.splat(a), v.load(&row[at..at + T::LANES]), acc);
-        }
-        v.store(acc, &mut out[at..at + T::LANES]);
+    let dim = a.len();
+    let mut at = first;
+    while at < last {
+        let block = &by_feature[at / BLOCK * BLOCK * dim..][..BLOCK * dim];
+        let inside = at % BLOCK;
+        let term = |d: usize| (v.splat(a[d]), v.load(&block[d * BLOCK + inside..][..T::LANES]));
+        let sum = four_sums(v, a.len(), term);
+        v.store(sum, &mut out[at..at + T::LANES]);
+        at += T::LANES;
     }
 }
 
-/// `out = sum over j in lo..hi of weight[j] * x[j]`: four partial sums (j mod 4, counted from `lo`),
-/// so that the additions overlap, then their sum.
+/// `out = sum over j in lo..hi of weight[j] * x[j]`, added to `out` if `add`.
 #[inline(always)]
 fn mix<R: Real, T: Vectors<R>>(
     v: T,
@@ -203,41 +239,20 @@ fn mix<R: Real, T: Vectors<R>>(
     add: bool,
 ) {
     let dim = out.len();
-    let span = &x[reads.lo * dim..reads.hi * dim];
+    let x = &x[reads.lo * dim..reads.hi * dim];
     let weight = &weight[reads.lo..reads.hi];
-    let whole = dim / T::LANES * T::LANES;
-    for at in (0..whole).step_by(T::LANES) {
-        let zero = v.splat(R::ZERO);
-        let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
-        let load = |x: &[R]| v.load(&x[at..at + T::LANES]);
-        let (mut fours, mut weights) = (span.chunks_exact(4 * dim), weight.chunks_exact(4));
-        for (x, w) in fours.by_ref().zip(weights.by_ref()) {
-            a = v.mul_add(v.splat(w[0]), load(x), a);
-            b = v.mul_add(v.splat(w[1]), load(&x[dim..]), b);
-            c = v.mul_add(v.splat(w[2]), load(&x[2 * dim..]), c);
-            d = v.mul_add(v.splat(w[3]), load(&x[3 * dim..]), d);
-        }
-        let (x, w) = (fours.remainder(), weights.remainder());
-        if !w.is_empty() {
-            a = v.mul_add(v.splat(w[0]), load(x), a);
-        }
-        if w.len() > 1 {
-            b = v.mul_add(v.splat(w[1]), load(&x[dim..]), b);
-        }
-        if w.len() > 2 {
-            c = v.mul_add(v.splat(w[2]), load(&x[2 * dim..]), c);
-        }
-        let sum = v.add(v.add(a, c), v.add(b, d));
+    let mut at = 0;
+    while at + T::LANES <= dim {
+        let term = |j: usize| (v.splat(weight[j]), v.load(&x[j * dim + at..][..T::LANES]));
+        let sum = four_sums(v, weight.len(), term);
         let out = &mut out[at..at + T::LANES];
         v.store(if add { v.add(v.load(out), sum) } else { sum }, out);
+        at += T::LANES;
     }
-    for at in whole..dim {
-        let mut acc = [R::ZERO; 4];
-        for (i, (&w, x)) in weight.iter().zip(span.chunks_exact(dim)).enumerate() {
-            acc[i % 4] = w.mul_add(x[at], acc[i % 4]);
-        }
-        let sum = (acc[0] + acc[2]) + (acc[1] + acc[3]);
+    while at < dim {
+        let sum = four_sums(Scalar, weight.len(), |j| (weight[j], x[j * dim + at]));
         out[at] = if add { out[at] + sum } else { sum };
+        at += 1;
     }
 }
 
@@ -245,18 +260,20 @@ fn mix<R: Real, T: Vectors<R>>(
 #[inline(always)]
 fn spread<R: Real, T: Vectors<R>>(v: T, weight: &[R], x: &[R], y: &mut [R]) {
     let dim = x.len();
-    let whole = dim / T::LANES * T::LANES;
-    for at in (0..whole).step_by(T::LANES) {
+    let mut at = 0;
+    while at + T::LANES <= dim {
         let x = v.load(&x[at..at + T::LANES]);
-        for (&w, y) in weight.iter().zip(y.chunks_exact_mut(dim)) {
-            let y = &mut y[at..at + T::LANES];
+        for (j, &w) in weight.iter().enumerate() {
+            let y = &mut y[j * dim + at..][..T::LANES];
             v.store(v.mul_add(v.splat(w), x, v.load(y)), y);
         }
+        at += T::LANES;
     }
-    for at in whole..dim {
-        for (&w, y) in weight.iter().zip(y.chunks_exact_mut(dim)) {
-            y[at] = w.mul_add(x[at], y[at]);
+    while at < dim {
+        for (j, &w) in weight.iter().enumerate() {
+            y[j * dim + at] = w.mul_add(x[at], y[j * dim + at]);
         }
+        at += 1;
     }
 }
 
@@ -334,25 +351,27 @@ impl<R: Real> Work<R> for Forward<'_, R> {
                 let p = &mut probabilities[lanes * capacity..][..heads * capacity];
                 let at = row * stride + group * dim;
                 let mut scales = [R::ZERO; TOGETHER];
-                for (head, p) in p.chunks_exact_mut(capacity).enumerate() {
+                for head in 0..heads {
+                    let p = &mut p[head * capacity..][..capacity];
                     let q = &q[at + head * dim..][..dim];
                     let keys = &cache.keys_by_feature[(lanes + head) * area..][..area];
-                    scores(v, q, keys, capacity, first, last, p);
+                    scores(v, q, keys, first, last, p);
                 }
-                for (p, top) in p.chunks_exact_mut(capacity).zip(&mut scales) {
-                    *top = mask_and_top(reads, p);
+                for head in 0..heads {
+                    scales[head] = mask_and_top(reads, &mut p[head * capacity..][..capacity]);
                 }
-                for (p, top) in p.chunks_exact_mut(capacity).zip(&mut scales) {
-                    *top = exponentials(reads, p, *top, scale);
+                for head in 0..heads {
+                    let p = &mut p[head * capacity..][..capacity];
+                    scales[head] = exponentials(reads, p, scales[head], scale);
                 }
-                for (p, factor) in p.chunks_exact_mut(capacity).zip(&scales) {
+                for head in 0..heads {
+                    let p = &mut p[head * capacity..][..capacity];
+                    let factor = scales[head];
                     for block in p[first..last].as_chunks_mut::<BLOCK>().0 {
                         for p in block {
-                            *p = *p * *factor;
+                            *p = *p * factor;
                         }
                     }
-                }
-                for (head, p) in p.chunks_exact(capacity).enumerate() {
                     let values = &cache.values[(lanes + head) * area..][..area];
                     mix(v, reads, p, values, &mut out[at + head * dim..][..dim], false);
                 }
@@ -395,20 +414,25 @@ impl<R: Real> Work<R> for Adjoint<'_, '_, R> {
                 let ds = &mut all_ds[..heads * capacity];
                 let at = row * stride + group * dim;
                 // dp = g . v; ds = p (dp - p . dp) scale
-                for (head, ds) in ds.chunks_exact_mut(capacity).enumerate() {
+                for head in 0..heads {
+                    let ds = &mut ds[head * capacity..][..capacity];
                     let g = &dout[at + head * dim..][..dim];
                     let values = &cache.values_by_feature[(lanes + head) * area..][..area];
-                    scores(v, g, values, capacity, first, last, ds);
+                    scores(v, g, values, first, last, ds);
                 }
-                for (ds, p) in ds.chunks_exact_mut(capacity).zip(p.chunks_exact(capacity)) {
-                    softmax_adjoint(&p[first..last], &mut ds[first..last], scale);
+                for head in 0..heads {
+                    let at = head * capacity;
+                    let (p, ds) = (&p[at + first..at + last], &mut ds[at + first..at + last]);
+                    softmax_adjoint(p, ds, scale);
                 }
-                for (head, ds) in ds.chunks_exact(capacity).enumerate() {
+                for head in 0..heads {
+                    let ds = &ds[head * capacity..][..capacity];
                     let keys = &cache.keys[(lanes + head) * area..][..area];
                     mix(v, reads, ds, keys, &mut dq[at + head * dim..][..dim], add_query);
                 }
-                for (head, ds) in ds.chunks_exact(capacity).enumerate() {
+                for head in 0..heads {
                     let at = at + head * dim;
+                    let ds = &ds[head * capacity..][..capacity];
                     let p = &p[head * capacity..][..capacity];
                     let (q, g) = (&q[at..at + dim], &dout[at..at + dim]);
                     for slots in [credit.far.as_mut(), credit.near.as_mut()].into_iter().flatten() {

@@ -268,6 +268,19 @@ fn binary_adjoint_body<R: Real>(
     }
 }
 
+/// [`reduce::accumulate`], written out for rows of up to four columns: the same partial sums, and the
+/// same additions of empty ones, without the loops over all of them.
+#[inline(always)]
+fn row_sum_of<R: Real>(width: usize, fuse: impl Fn(usize, R) -> R) -> R {
+    let term = |i: usize| if i < width { fuse(i, R::ZERO) + R::ZERO } else { R::ZERO };
+    match width {
+        2 => term(0) + term(1),
+        3 => (term(0) + term(2)) + term(1),
+        4 => (term(0) + term(2)) + (term(1) + term(3)),
+        _ => reduce::accumulate(width, fuse),
+    }
+}
+
 #[inline(always)]
 fn binary_column_adjoint_body<R: Real>(
     op: Binary,
@@ -290,7 +303,7 @@ fn binary_column_adjoint_body<R: Real>(
                 }
             }
             Operand::Second => {
-                let sum = reduce::accumulate(width, |i, sum: R| {
+                let sum = row_sum_of(width, |i, sum: R| {
                     dy[i].mul_add(slope_of(op, operand, a[i], b, y[i]), sum)
                 });
                 put(&mut d[row], sum, accumulate);
@@ -331,12 +344,38 @@ fn columns_body<R: Real>(
     columns: usize,
     accumulate: bool,
 ) {
-    let rows = source.chunks_exact(source_width).zip(target.chunks_exact_mut(target_width));
+    let source = source.chunks_exact(source_width).map(|row| &row[source_start..][..columns]);
+    let target = target.chunks_exact_mut(target_width);
+    let target = target.map(|row| &mut row[target_start..][..columns]);
+    let rows = source.zip(target);
+    // Left to itself, the compiler calls `memcpy` for every row, however narrow.
+    match columns {
+        1 => narrow_columns::<R, 1>(rows, accumulate),
+        2 => narrow_columns::<R, 2>(rows, accumulate),
+        3 => narrow_columns::<R, 3>(rows, accumulate),
+        4 => narrow_columns::<R, 4>(rows, accumulate),
+        6 => narrow_columns::<R, 6>(rows, accumulate),
+        _ => {
+            for (source, target) in rows {
+                for (target, &source) in target.iter_mut().zip(source) {
+                    put(target, source, accumulate);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn narrow_columns<'a, R: Real, const N: usize>(
+    rows: impl Iterator<Item = (&'a [R], &'a mut [R])>,
+    accumulate: bool,
+) {
     for (source, target) in rows {
-        let source = &source[source_start..][..columns];
-        let target = &mut target[target_start..][..columns];
-        for i in 0..columns {
-            put(&mut target[i], source[i], accumulate);
+        if let (Some(source), Some(target)) =
+            (source.first_chunk::<N>(), target.first_chunk_mut::<N>())
+        {
+            *target =
+                std::array::from_fn(|i| if accumulate { target[i] + source[i] } else { source[i] });
         }
     }
 }
@@ -377,7 +416,7 @@ fn sub_tiled_adjoint_body<R: Real>(
 #[inline(always)]
 fn row_sum_body<R: Real>(width: usize, x: &[R], out: &mut [R]) {
     for (x, out) in x.chunks_exact(width).zip(out) {
-        *out = reduce::sum_body(x);
+        *out = row_sum_of(width, |i, sum: R| sum + x[i]);
     }
 }
 
@@ -509,4 +548,27 @@ dispatch! {
 dispatch! {
     /// `out = a * b`, added or stored.
     pub fn times<R: Real>(a: &[R], b: &[R], out: &mut [R], accumulate: bool) = times_body;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_sums_have_the_bits_of_the_ordered_sum() {
+        let values = [1.0e-7_f32, 1.0, -0.3, 1.0e7, -0.0, 0.1, -1.0e7];
+        for width in 1..=5 {
+            for start in 0..=values.len() - width {
+                let x = &values[start..start + width];
+                let ordered = reduce::accumulate(width, |i, sum: f32| x[i].mul_add(0.7, sum));
+                let narrow = row_sum_of(width, |i, sum: f32| x[i].mul_add(0.7, sum));
+                assert_eq!(narrow.to_bits(), ordered.to_bits(), "{x:?}");
+            }
+        }
+        let zero = |_: usize, _: f32| -0.0;
+        for width in 1..=5 {
+            let ordered = reduce::accumulate(width, zero);
+            assert_eq!(row_sum_of(width, zero).to_bits(), ordered.to_bits());
+        }
+    }
 }

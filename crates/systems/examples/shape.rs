@@ -92,6 +92,17 @@ fn main() {
     let n = p.layout().len();
     let (mut mo, mut ve) = (vec![0f32; n], vec![0f32; n]);
     let only = std::env::args().nth(1);
+    if only.as_deref() == Some("roll") {
+        let mut v = vec![];
+        for _ in 0..3000 {
+            let a = Instant::now();
+            m.roll_into(&mut r).unwrap();
+            v.push(a.elapsed().as_nanos());
+        }
+        v.sort();
+        println!("roll p5 {} us", v[150] / 1000);
+        return;
+    }
     for set in [
         &["FF"][..],
         &["F_SG"],

@@ -3,4 +3,5 @@
 pub mod evaluate;
 pub mod export;
 pub mod inspect;
+pub mod stats;
 pub mod train;

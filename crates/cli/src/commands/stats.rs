@@ -1,0 +1,263 @@
+//! `backcut stats`: the paired protocol on anyone's table.
+//!
+//! Resolves arguments into a checked family, runs it, and prints text or JSON. All statistics live in
+//! `backcut-stats`; this file only reads bytes, chooses a format and words the hints. A row made here
+//! is always descriptive: a table can not show what was frozen before measurement.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use backcut_stats::planning::{Plan, plan_noninferiority};
+use backcut_stats::{
+    Bound, Contrast, Family, FamilyParams, Layout, Report, SourceTable, StatsError, forest, text,
+};
+use serde::Serialize;
+
+use crate::exit::{UserError, Verdict};
+
+const EXAMPLES: &str = "\
+Contrasts are expressions over bracketed cells; a cell is a column, or arm@condition of a long table:
+  \"h1 = [w1@0.20] - [FF@0.20] > 0\"             a difference with a predicted direction
+  \"r = ([F_SG@0.05] - [FF@0.05]) / [FF@0.05]\"  a ratio per source
+  \"mean([R_cont]) / mean([R_scr])\"             a ratio of means
+  \"slope([F_SG@*] - [FF@*])\"                   a slope over the numeric conditions
+
+Exit code: 0 fine, 1 a prediction was contradicted or noninferiority not shown, 2 wrong input.";
+
+/// Paired source-level inference on a table of seeds and errors.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// CSV or Parquet file; `-` reads standard input
+    file: PathBuf,
+    /// A contrast, such as "h1 = [w1@0.20] - [FF@0.20] > 0" (repeatable)
+    #[arg(long = "contrast", value_name = "EXPR")]
+    contrasts: Vec<String>,
+    /// Use a column as it is (repeatable)
+    #[arg(long, value_name = "COLUMN")]
+    values: Vec<String>,
+    /// Size M of the family [default: the number of contrasts]
+    #[arg(long, value_name = "M")]
+    family_size: Option<usize>,
+    /// Noninferiority margin: the upper bound must lie strictly below it
+    #[arg(long, allow_negative_numbers = true)]
+    margin: Option<f64>,
+    /// Decide by one-sided bounds at alpha / M instead of two-sided ones at alpha / (2M)
+    #[arg(long)]
+    one_sided: bool,
+    /// Level of the family
+    #[arg(long, default_value_t = 0.05)]
+    alpha: f64,
+    /// Bootstrap draws
+    #[arg(long, default_value_t = 100_000)]
+    draws: usize,
+    /// Seed of every draw
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Count all sign patterns up to this many sources (at most 40); draw a million above
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    exact_up_to: usize,
+    /// Column that names the source [default: source, seed or stream]
+    #[arg(long, value_name = "COLUMN")]
+    source: Option<String>,
+    /// Column that names the cluster to resample whole [default: cluster, if present]
+    #[arg(long, value_name = "COLUMN")]
+    cluster: Option<String>,
+    /// Column that names the stratum to resample within [default: stratum, if present]
+    #[arg(long, value_name = "COLUMN")]
+    stratum: Option<String>,
+    /// Leave out sources with a missing value, and say which, instead of stopping
+    #[arg(long)]
+    drop_incomplete: bool,
+    /// Also plan a new study: sources needed for this power at --margin
+    #[arg(long, value_name = "POWER", num_args = 0..=1, default_missing_value = "0.8", require_equals = true)]
+    plan: Option<f64>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+    /// Write a forest plot
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<Verdict> {
+    let family = family(args).map_err(|error| user_error(&error))?;
+    let bytes = read(&args.file)?;
+    let title = title(&args.file);
+    let layout = Layout {
+        source: args.source.clone(),
+        cluster: args.cluster.clone(),
+        stratum: args.stratum.clone(),
+    };
+    let judged = SourceTable::from_bytes(&bytes, &layout)
+        .and_then(|table| judge(args, &family, table))
+        .map_err(|error| user_error(&error))?;
+    if let Some(path) = &args.svg {
+        std::fs::write(path, forest::svg(&judged.report, &title)).map_err(|error| {
+            UserError::new(format!("failed to write {}: {error}", path.display()))
+        })?;
+    }
+    let output = if args.json { json(&judged)? } else { plain(&judged, &title) };
+    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
+    let failed = judged.report.rows.iter().any(|row| row.verdict.failed());
+    Ok(if failed { Verdict::Failed } else { Verdict::Fine })
+}
+
+/// What is printed: the report, what was left out, and the plan.
+#[derive(Serialize)]
+struct Judged {
+    #[serde(flatten)]
+    report: Report,
+    left_out: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    plans: Vec<NamedPlan>,
+}
+
+#[derive(Serialize)]
+struct NamedPlan {
+    contrast: String,
+    power_wanted: f64,
+    #[serde(flatten)]
+    plan: Plan,
+}
+
+impl NamedPlan {
+    fn sentence(&self) -> String {
+        let Self { contrast, power_wanted, plan } = self;
+        match plan {
+            Plan::Sources { count, power } => format!(
+                "plan: {contrast}: {count} sources for power {power_wanted} (they give {power:.3})\n"
+            ),
+            Plan::NoNumber { mean, margin } => format!(
+                "plan: {contrast}: no number of sources is enough;\n      \
+                 its mean {mean:.4} is not below the margin {margin}\n"
+            ),
+            Plan::MoreThan { count } => {
+                format!("plan: {contrast}: more than {count} sources for power {power_wanted}\n")
+            }
+        }
+    }
+}
+
+fn family(args: &Args) -> Result<Family, StatsError> {
+    let mut contrasts: Vec<Contrast> =
+        args.contrasts.iter().map(|t| Contrast::parse(t)).collect::<Result<_, _>>()?;
+    contrasts.extend(args.values.iter().map(|name| Contrast::column(name)));
+    FamilyParams {
+        size: args.family_size,
+        alpha: args.alpha,
+        margin: args.margin,
+        bound: if args.one_sided { Bound::OneSided } else { Bound::TwoSided },
+        draws: args.draws,
+        seed: args.seed,
+        exact_up_to: args.exact_up_to,
+        ..FamilyParams::new(contrasts)
+    }
+    .check()
+}
+
+fn judge(args: &Args, family: &Family, mut table: SourceTable) -> Result<Judged, StatsError> {
+    let mut left_out = Vec::new();
+    if args.drop_incomplete {
+        let mut cells = Vec::new();
+        for contrast in &family.params().contrasts {
+            cells.extend(contrast.cells_in(&table)?);
+        }
+        left_out = table.incomplete(&cells)?;
+        table = table.without(&left_out);
+    }
+    let mut report = family.run(&table)?;
+    if !left_out.is_empty() {
+        let note = format!(
+            "{} of {} sources left out for missing values: {}",
+            left_out.len(),
+            left_out.len() + table.sources().len(),
+            left_out.join(", ")
+        );
+        report.notes.insert(0, note);
+    }
+    let plans = plans(args, family, &table)?;
+    Ok(Judged { report, left_out, plans })
+}
+
+fn plans(args: &Args, family: &Family, table: &SourceTable) -> Result<Vec<NamedPlan>, StatsError> {
+    let Some(power) = args.plan else { return Ok(Vec::new()) };
+    let Some(margin) = args.margin else {
+        return Err(StatsError::Parameter {
+            name: "plan",
+            value: power.to_string(),
+            problem: "a plan is for noninferiority and needs --margin",
+        });
+    };
+    let params = family.params();
+    let level = params.bound.tail(params.alpha, family.size());
+    let units = backcut_stats::bootstrap::Units::of(table);
+    let plan = |contrast: &Contrast| {
+        let values = units.average(&contrast.evaluate(table)?.values);
+        let plan = plan_noninferiority(&values, margin, level, power)?;
+        Ok(NamedPlan { contrast: contrast.name.clone(), power_wanted: power, plan })
+    };
+    params.contrasts.iter().map(plan).collect()
+}
+
+fn plain(judged: &Judged, title: &str) -> String {
+    let mut output = text::render(&judged.report, title);
+    for plan in &judged.plans {
+        output.push_str(&plan.sentence());
+    }
+    output
+}
+
+fn json(judged: &Judged) -> anyhow::Result<String> {
+    let mut output = serde_json::to_string_pretty(judged).context("failed to write JSON")?;
+    output.push('\n');
+    Ok(output)
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let outcome = if file == Path::new("-") {
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    outcome.map_err(|error| {
+        UserError::new(format!("failed to read {}: {error}", file.display()))
+            .hint("give a CSV or Parquet file, or `-` for standard input")
+            .into()
+    })
+}
+
+fn title(file: &Path) -> String {
+    if file == Path::new("-") {
+        return "standard input".into();
+    }
+    file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+fn user_error(error: &StatsError) -> anyhow::Error {
+    let user = UserError::new(format!("failed to {error}"));
+    let hint = match error {
+        StatsError::MissingColumn { what: "the source column", .. } => {
+            "name it with --source COLUMN"
+        }
+        StatsError::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
+        StatsError::Unpaired { .. } => {
+            "complete the table, or leave those sources out with --drop-incomplete"
+        }
+        StatsError::Duplicate { .. } => {
+            "each source has one value per cell; remove one of the rows"
+        }
+        StatsError::NotFinite { .. } => "leave a missing value empty; failed runs are not numbers",
+        StatsError::Syntax { .. } => "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
+        StatsError::Parameter { name: "contrasts", .. } => {
+            "give --contrast \"[a] - [b]\" or --values COLUMN"
+        }
+        StatsError::TooFewSources { .. } => "measure more sources; rows of one source do not count",
+        StatsError::ZeroDenominator { .. } => "a ratio needs denominators away from zero",
+        _ => return user.into(),
+    };
+    user.hint(hint).into()
+}

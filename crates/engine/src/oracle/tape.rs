@@ -1,0 +1,279 @@
+//! A scalar reverse-mode tape in `f64`: read it top to bottom.
+//!
+//! A [`Scalar`] is a number and, if a derivative can reach it, its place on a [`Tape`]. Arithmetic
+//! appends a node with at most two parents and the slope towards each. [`Tape::backward`] walks the
+//! nodes once, last to first. A constant has no place, so a stop-gradient is forgetting the place.
+
+use std::cell::RefCell;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A parent's place and the slope towards it. Absent parents have slope zero and the node's own place.
+type Parent = (usize, f64);
+
+/// What was computed, in order.
+#[derive(Default)]
+pub struct Tape {
+    nodes: RefCell<Vec<[Parent; 2]>>,
+}
+
+/// A number, and where it lies on the tape if it is not a constant.
+#[derive(Clone, Copy)]
+#[must_use]
+pub struct Scalar<'t> {
+    value: f64,
+    place: Option<(&'t Tape, usize)>,
+}
+
+/// Derivatives of one number with respect to everything on the tape.
+pub struct Adjoints(Vec<f64>);
+
+impl Adjoints {
+    /// The derivative with respect to `x`; zero for a constant.
+    pub fn of(&self, x: Scalar<'_>) -> f64 {
+        x.place.map_or(0.0, |(_, place)| self.0[place])
+    }
+}
+
+impl Tape {
+    /// An empty tape.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A number to differentiate with respect to.
+    pub fn leaf(&self, value: f64) -> Scalar<'_> {
+        self.node(value, &[])
+    }
+
+    /// The same number at a place of its own, so that its derivative can be told from others'.
+    pub fn place(&self, x: Scalar<'_>) -> Scalar<'_> {
+        self.node(x.value, &[(x, 1.0)])
+    }
+
+    /// Nodes so far.
+    pub fn len(&self) -> usize {
+        self.nodes.borrow().len()
+    }
+
+    /// Nothing computed yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn node(&self, value: f64, parents: &[(Scalar<'_>, f64)]) -> Scalar<'_> {
+        let mut nodes = self.nodes.borrow_mut();
+        let place = nodes.len();
+        let mut node = [(place, 0.0); 2];
+        for (parent, &(x, slope)) in node.iter_mut().zip(parents) {
+            if let Some((_, place)) = x.place {
+                *parent = (place, slope);
+            }
+        }
+        nodes.push(node);
+        Scalar { value, place: Some((self, place)) }
+    }
+
+    /// Derivatives of `root` with respect to every number on the tape.
+    pub fn backward(&self, root: Scalar<'_>) -> Adjoints {
+        let nodes = self.nodes.borrow();
+        let mut adjoints = vec![0.0; nodes.len()];
+        if let Some((_, place)) = root.place {
+            adjoints[place] = 1.0;
+            for node in (0..=place).rev() {
+                for (parent, slope) in nodes[node] {
+                    if parent != node {
+                        adjoints[parent] += adjoints[node] * slope;
+                    }
+                }
+            }
+        }
+        Adjoints(adjoints)
+    }
+}
+
+impl Scalar<'_> {
+    /// A number that nothing flows back to.
+    pub fn constant(value: f64) -> Self {
+        Self { value, place: None }
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.value
+    }
+
+    /// Stop-gradient: the same number, a constant.
+    pub fn detach(self) -> Self {
+        Self::constant(self.value)
+    }
+
+    /// The same number; `factor` times the derivative.
+    pub fn scale_gradient(self, factor: f64) -> Self {
+        self.unary(self.value, factor)
+    }
+
+    fn unary(self, value: f64, slope: f64) -> Self {
+        match self.place {
+            Some((tape, _)) => tape.node(value, &[(self, slope)]),
+            None => Self::constant(value),
+        }
+    }
+
+    fn binary(self, other: Self, value: f64, slopes: [f64; 2]) -> Self {
+        match self.place.or(other.place) {
+            Some((tape, _)) => tape.node(value, &[(self, slopes[0]), (other, slopes[1])]),
+            None => Self::constant(value),
+        }
+    }
+
+    /// d x^2 = 2 x
+    pub fn square(self) -> Self {
+        self.unary(self.value * self.value, 2.0 * self.value)
+    }
+
+    /// d 1/x = -1/x^2
+    pub fn recip(self) -> Self {
+        self.unary(1.0 / self.value, -1.0 / (self.value * self.value))
+    }
+
+    /// d sqrt(x) = 1 / (2 sqrt(x))
+    pub fn sqrt(self) -> Self {
+        let root = self.value.sqrt();
+        self.unary(root, 0.5 / root)
+    }
+
+    /// d e^x = e^x
+    pub fn exp(self) -> Self {
+        self.unary(self.value.exp(), self.value.exp())
+    }
+
+    /// d ln(x) = 1/x
+    pub fn ln(self) -> Self {
+        self.unary(self.value.ln(), 1.0 / self.value)
+    }
+
+    /// d sin(x) = cos(x)
+    pub fn sin(self) -> Self {
+        self.unary(self.value.sin(), self.value.cos())
+    }
+
+    /// d cos(x) = -sin(x)
+    pub fn cos(self) -> Self {
+        self.unary(self.value.cos(), -self.value.sin())
+    }
+
+    /// d tan(x) = 1 / cos(x)^2
+    pub fn tan(self) -> Self {
+        self.unary(self.value.tan(), self.value.cos().powi(-2))
+    }
+
+    /// d tanh(x) = 1 / cosh(x)^2
+    pub fn tanh(self) -> Self {
+        self.unary(self.value.tanh(), self.value.cosh().powi(-2))
+    }
+
+    /// d atanh(x) = 1 / (1 - x^2)
+    pub fn atanh(self) -> Self {
+        self.unary(self.value.atanh(), 1.0 / ((1.0 - self.value) * (1.0 + self.value)))
+    }
+
+    /// d sigmoid(x) = sigmoid(x) sigmoid(-x)
+    pub fn sigmoid(self) -> Self {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        self.unary(sigmoid(self.value), sigmoid(self.value) * sigmoid(-self.value))
+    }
+
+    /// atanh(x)/x = sum of x^2n / (2n+1), by that series near zero where the quotient loses digits.
+    pub fn atanh_ratio(self) -> Self {
+        let x = self.value;
+        if x.abs() < 0.1 {
+            return self.even_series(|n| 1.0 / (2.0 * n + 1.0));
+        }
+        let value = x.atanh() / x;
+        self.unary(value, (1.0 / (1.0 - x * x) - value) / x)
+    }
+
+    /// sin(x)/x = sum of (-1)^n x^2n / (2n+1)!, by that series near zero.
+    pub fn sin_ratio(self) -> Self {
+        let x = self.value;
+        if x.abs() < 0.5 {
+            let mut coefficient = 1.0;
+            return self.even_series(|n| {
+                if n > 0.0 {
+                    coefficient /= -(2.0 * n) * (2.0 * n + 1.0);
+                }
+                coefficient
+            });
+        }
+        let value = x.sin() / x;
+        self.unary(value, (x.cos() - value) / x)
+    }
+
+    /// The sum of c(n) x^2n and its slope, the sum of 2n c(n) x^(2n-1).
+    fn even_series(self, mut coefficient: impl FnMut(f64) -> f64) -> Self {
+        let x = self.value;
+        let (mut value, mut slope) = (coefficient(0.0), 0.0);
+        for n in 1..=12 {
+            let c = coefficient(f64::from(n));
+            value += c * x.powi(2 * n);
+            slope += f64::from(2 * n) * c * x.powi(2 * n - 1);
+        }
+        self.unary(value, slope)
+    }
+}
+
+impl Add for Scalar<'_> {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        self.binary(other, self.value + other.value, [1.0, 1.0])
+    }
+}
+
+impl Sub for Scalar<'_> {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self.binary(other, self.value - other.value, [1.0, -1.0])
+    }
+}
+
+impl Mul for Scalar<'_> {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        self.binary(other, self.value * other.value, [other.value, self.value])
+    }
+}
+
+impl Div for Scalar<'_> {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        let quotient = self.value / other.value;
+        self.binary(other, quotient, [1.0 / other.value, -quotient / other.value])
+    }
+}
+
+impl Neg for Scalar<'_> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        self.unary(-self.value, -1.0)
+    }
+}
+
+impl Mul<f64> for Scalar<'_> {
+    type Output = Self;
+    fn mul(self, factor: f64) -> Self {
+        self.unary(self.value * factor, factor)
+    }
+}
+
+impl Add<f64> for Scalar<'_> {
+    type Output = Self;
+    fn add(self, summand: f64) -> Self {
+        self.unary(self.value + summand, 1.0)
+    }
+}
+
+impl std::iter::Sum for Scalar<'_> {
+    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+        terms.fold(Self::constant(0.0), |sum, term| sum + term)
+    }
+}

@@ -1,0 +1,202 @@
+//! The percentile bootstrap over whole sources, or over clusters within strata.
+//!
+//! A draw picks as many units as there are, with replacement, and averages each column over the
+//! picked units. All columns share the picks: a source enters with everything it has, which is what
+//! "paired" means. Strata are resampled separately, each with its own size.
+
+use std::collections::BTreeMap;
+
+use crate::error::StatsError;
+use crate::philox::{Philox, Stream};
+use crate::table::SourceTable;
+
+/// Columns that are summed together.
+const LANES: usize = 8;
+
+/// What is resampled: sources, or clusters of them, grouped by stratum.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Units {
+    /// Rows of the table that belong to each unit; units of a stratum stand together.
+    members: Vec<Vec<usize>>,
+    /// How many units each stratum has, in order.
+    strata: Vec<usize>,
+    clustered: bool,
+}
+
+impl Units {
+    /// One unit per source, one stratum.
+    pub fn plain(count: usize) -> Self {
+        Self {
+            members: (0..count).map(|i| vec![i]).collect(),
+            strata: vec![count],
+            clustered: false,
+        }
+    }
+
+    /// Units as the table's cluster and stratum columns say; without them, its sources.
+    pub fn of(table: &SourceTable) -> Self {
+        let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+        for (row, source) in table.sources().iter().enumerate() {
+            let stratum = table.strata().map_or("", |s| s[row].as_str());
+            let cluster = table.clusters().map_or(source.as_str(), |c| c[row].as_str());
+            groups.entry((stratum, cluster)).or_default().push(row);
+        }
+        let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+        for (stratum, _) in groups.keys() {
+            *sizes.entry(stratum).or_default() += 1;
+        }
+        Self {
+            strata: sizes.into_values().collect(),
+            members: groups.into_values().collect(),
+            clustered: table.clusters().is_some(),
+        }
+    }
+
+    /// How many units there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Whether units are clusters of rows.
+    pub fn clustered(&self) -> bool {
+        self.clustered
+    }
+
+    /// The rows of each unit.
+    pub fn members(&self) -> &[Vec<usize>] {
+        &self.members
+    }
+
+    /// How many strata there are, and how many of them hold a single unit and so never vary.
+    pub fn strata_and_singletons(&self) -> (usize, usize) {
+        (self.strata.len(), self.strata.iter().filter(|&&size| size == 1).count())
+    }
+
+    /// One value per unit: the average over its rows.
+    pub fn average(&self, rows: &[f64]) -> Vec<f64> {
+        let of_unit = |members: &Vec<usize>| {
+            members.iter().map(|&row| rows[row]).sum::<f64>() / members.len() as f64
+        };
+        self.members.iter().map(of_unit).collect()
+    }
+
+    /// Calls `visit` with the picked units of every draw.
+    pub fn resample(&self, draws: usize, seed: u64, mut visit: impl FnMut(usize, &[u32])) {
+        let stream = Philox::new(seed, Stream::Bootstrap);
+        let mut picks = vec![0; self.len()];
+        for draw in 0..draws {
+            let (mut start, mut block) = (0, 0);
+            for &size in &self.strata {
+                let within = &mut picks[start..start + size];
+                stream.indices(draw as u64, block, size as u32, within);
+                for pick in within {
+                    *pick += start as u32;
+                }
+                start += size;
+                block += size.div_ceil(4) as u32;
+            }
+            visit(draw, &picks);
+        }
+    }
+
+    /// Bootstrap means: for each column of per-unit values, one mean per draw.
+    pub fn means(
+        &self,
+        columns: &[Vec<f64>],
+        draws: usize,
+        seed: u64,
+    ) -> Result<Vec<Vec<f64>>, StatsError> {
+        for column in columns {
+            if column.len() != self.len() {
+                return Err(StatsError::Lengths { left: column.len(), right: self.len() });
+            }
+        }
+        // Eight columns at a time, unit by unit: one pick reads one short row, and the sums of a
+        // draw stay in registers. Each column's sum still runs in the order of the picks.
+        let lanes: Vec<Vec<[f64; LANES]>> = columns
+            .chunks(LANES)
+            .map(|group| {
+                let row = |unit| {
+                    std::array::from_fn(|lane| group.get(lane).map_or(0.0, |c: &Vec<f64>| c[unit]))
+                };
+                (0..self.len()).map(row).collect()
+            })
+            .collect();
+        let mut results = vec![vec![0.0; draws]; columns.len()];
+        let count = self.len() as f64;
+        self.resample(draws, seed, |draw, picks| {
+            for (rows, results) in lanes.iter().zip(results.chunks_mut(LANES)) {
+                let mut sums = [0.0; LANES];
+                for &pick in picks {
+                    for (sum, value) in sums.iter_mut().zip(&rows[pick as usize]) {
+                        *sum += value;
+                    }
+                }
+                for (result, sum) in results.iter_mut().zip(sums) {
+                    result[draw] = sum / count;
+                }
+            }
+        });
+        Ok(results)
+    }
+}
+
+/// The percentile interval of the mean of `values`, one unit each, between two levels.
+pub fn mean_interval(
+    values: &[f64],
+    levels: [f64; 2],
+    draws: usize,
+    seed: u64,
+) -> Result<[f64; 2], StatsError> {
+    crate::error::require_finite("the interval", values)?;
+    if values.len() < crate::family::MIN_SOURCES {
+        let (found, needed) = (values.len(), crate::family::MIN_SOURCES);
+        return Err(StatsError::TooFewSources { found, needed });
+    }
+    let mut means = Units::plain(values.len()).means(&[values.to_vec()], draws, seed)?;
+    let ends = crate::quantile::quantiles(&mut means[0], &levels);
+    Ok([ends[0], ends[1]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantile::mean;
+    use crate::{Layout, SourceTable};
+
+    #[test]
+    fn draws_center_on_the_mean() {
+        let values: Vec<f64> = (0..20).map(|i| f64::from(i * i)).collect();
+        let draws = Units::plain(20).means(std::slice::from_ref(&values), 50_000, 7).unwrap();
+        let standard_error = crate::quantile::standard_deviation(&values) / 20f64.sqrt();
+        let off = (mean(&draws[0]) - mean(&values)).abs() / standard_error;
+        assert!(off < 4.0 / 50_000f64.sqrt(), "{off}");
+    }
+
+    #[test]
+    fn strata_keep_their_sizes_and_clusters_move_whole() {
+        let csv = "source,cluster,stratum,a\nw1,s1,v1,1\nw2,s1,v1,3\nw3,s2,v1,5\nw4,s3,v2,7\n";
+        let table = SourceTable::from_csv(csv.as_bytes(), &Layout::default()).unwrap();
+        let units = Units::of(&table);
+        assert_eq!(units.members(), [vec![0, 1], vec![2], vec![3]]);
+        assert_eq!(units.strata_and_singletons(), (2, 1));
+        assert_eq!(units.average(&[1.0, 3.0, 5.0, 7.0]), [2.0, 5.0, 7.0]);
+        units.resample(200, 1, |_, picks| {
+            assert!(picks[0] < 2 && picks[1] < 2);
+            assert_eq!(picks[2], 2);
+        });
+    }
+
+    #[test]
+    fn columns_share_their_draws() {
+        let a = vec![1.0, 2.0, 4.0, 8.0, 16.0];
+        let negated: Vec<f64> = a.iter().map(|v| -v).collect();
+        let draws = Units::plain(5).means(&[a, negated], 1000, 3).unwrap();
+        assert!(draws[0].iter().zip(&draws[1]).all(|(x, y)| *x == -y));
+    }
+}

@@ -1,0 +1,140 @@
+//! Everything that can be wrong with a table, a contrast or a request.
+//!
+//! One enum for the crate: a caller shows the message and stops, whatever the stage was, and each
+//! message names the place (row, column, source, character) so that the input can be corrected.
+
+use thiserror::Error;
+
+/// What is wrong; completes "failed to ...".
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum StatsError {
+    /// The bytes are not a table.
+    #[error("read the table: {0}")]
+    Unreadable(String),
+    /// A column that the request needs is not there.
+    #[error("find {what} `{name}` in the table (it has: {available})")]
+    MissingColumn {
+        /// What the column was wanted for.
+        what: &'static str,
+        /// The name that was looked for.
+        name: String,
+        /// The names that exist.
+        available: String,
+    },
+    /// The same source (and cell) appears twice.
+    #[error("pair sources: {what} appears in row {first} and again in row {second}")]
+    Duplicate {
+        /// The source, or the source and the cell.
+        what: String,
+        /// Line of the first appearance (the header is row 1).
+        first: usize,
+        /// Line of the second appearance.
+        second: usize,
+    },
+    /// A cell that a contrast uses is empty for some sources.
+    #[error("pair sources: {cell} has no value for {count} of {total} sources ({sources})")]
+    Unpaired {
+        /// The cell.
+        cell: String,
+        /// How many sources lack it.
+        count: usize,
+        /// How many sources there are.
+        total: usize,
+        /// Their names, the first few.
+        sources: String,
+    },
+    /// A cell that a contrast uses holds something that is not a finite number.
+    #[error("read {cell} of source {source_name}: `{text}` is not a finite number")]
+    NotFinite {
+        /// The cell.
+        cell: String,
+        /// The source.
+        source_name: String,
+        /// The text that stands there.
+        text: String,
+    },
+    /// A division by zero.
+    #[error("evaluate `{contrast}` for {place}: the denominator is zero")]
+    ZeroDenominator {
+        /// The contrast.
+        contrast: String,
+        /// The source, or a description of the mean.
+        place: String,
+    },
+    /// Arithmetic left the finite numbers.
+    #[error("evaluate `{contrast}` for {place}: the result is not finite")]
+    Overflow {
+        /// The contrast.
+        contrast: String,
+        /// The source.
+        place: String,
+    },
+    /// Too few independent sources.
+    #[error("make an interval from {found} sources: at least {needed} are needed")]
+    TooFewSources {
+        /// How many there are.
+        found: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+    /// A contrast could not be parsed.
+    #[error("parse the contrast `{text}` at character {at}: {problem}")]
+    Syntax {
+        /// The contrast as given.
+        text: String,
+        /// Character position, from 1.
+        at: usize,
+        /// What was expected.
+        problem: String,
+    },
+    /// A parameter out of its range.
+    #[error("use {name} = {value}: {problem}")]
+    Parameter {
+        /// The parameter's name.
+        name: &'static str,
+        /// Its value as given.
+        value: String,
+        /// What it must be.
+        problem: &'static str,
+    },
+    /// Two lists that must match in length do not.
+    #[error("pair two lists of {left} and {right} values: the lengths differ")]
+    Lengths {
+        /// Length of the first.
+        left: usize,
+        /// Length of the second.
+        right: usize,
+    },
+    /// A statistic that does not exist for these values.
+    #[error("compute {what}: {problem}")]
+    Undefined {
+        /// The statistic.
+        what: &'static str,
+        /// Why it does not exist.
+        problem: String,
+    },
+}
+
+/// Joins names for a message: the first few, then how many more.
+pub(crate) fn name_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 8;
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut text = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", and ");
+        text.push_str(&(names.len() - SHOWN).to_string());
+        text.push_str(" more");
+    }
+    text
+}
+
+/// Refuses values that are not finite, naming the list.
+pub(crate) fn require_finite(what: &'static str, values: &[f64]) -> Result<(), StatsError> {
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(StatsError::Undefined {
+            what,
+            problem: format!("value {} is {}, not a finite number", i + 1, values[i]),
+        }),
+    }
+}

@@ -1,0 +1,11 @@
+//! Families: contrasts that are judged together, and the report on them.
+//!
+//! A family is parameters, then a check, then a run: only a checked family can run. Everything that
+//! decides (size, level, kind of bound, margin, draws, seed) is a field, is printed, and is written into the
+//! report, because the kind of bound alone can turn a failed criterion into a passed one.
+
+mod params;
+mod run;
+
+pub use params::{Bound, Family, FamilyParams, MIN_SOURCES};
+pub use run::{Report, Row, SMALL_SAMPLE};

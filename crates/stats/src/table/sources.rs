@@ -1,0 +1,289 @@
+//! Text to sources and cells: layout, pairing, duplicates.
+
+use std::collections::BTreeMap;
+
+use super::RawTable;
+use crate::error::{StatsError, name_list};
+
+/// Which columns play which part; `None` means the customary names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Layout {
+    /// The column that names the source; by default `source`, else `seed`, else `stream`.
+    pub source: Option<String>,
+    /// The column that names the cluster; by default `cluster`, if there is one.
+    pub cluster: Option<String>,
+    /// The column that names the stratum; by default `stratum`, if there is one.
+    pub stratum: Option<String>,
+}
+
+/// One entry of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Cell {
+    /// Nothing stands there.
+    Empty,
+    /// A finite number.
+    Number(f64),
+    /// Something else, kept to be shown when it is asked for.
+    Text(String),
+}
+
+impl Cell {
+    fn read(text: &str) -> Self {
+        match text.parse::<f64>() {
+            _ if text.is_empty() => Self::Empty,
+            Ok(value) if value.is_finite() => Self::Number(value),
+            _ => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+/// Sources in the order of their names, and named cells with one entry per source.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SourceTable {
+    sources: Vec<String>,
+    clusters: Option<Vec<String>>,
+    strata: Option<Vec<String>>,
+    cells: BTreeMap<String, Vec<Cell>>,
+}
+
+/// Columns of a long table that are not cells.
+const LONG_ROLES: [&str; 3] = ["arm", "condition", "value"];
+
+impl SourceTable {
+    /// Reads CSV.
+    pub fn from_csv(bytes: &[u8], layout: &Layout) -> Result<Self, StatsError> {
+        Self::from_raw(&RawTable::from_csv(bytes)?, layout)
+    }
+
+    /// Reads CSV or Parquet, whichever the bytes are.
+    pub fn from_bytes(bytes: &[u8], layout: &Layout) -> Result<Self, StatsError> {
+        Self::from_raw(&RawTable::from_bytes(bytes)?, layout)
+    }
+
+    /// Reads a rectangle of text, long or wide by its header.
+    pub fn from_raw(raw: &RawTable, layout: &Layout) -> Result<Self, StatsError> {
+        let roles = Roles::find(&raw.header, layout)?;
+        let mut builder = Builder::default();
+        let at = |name: &str| raw.header.iter().position(|h| h == name);
+        let [arm, condition, value] = LONG_ROLES.map(at);
+        for (line, row) in &raw.rows {
+            let source = row[roles.source].as_str();
+            if source.is_empty() {
+                return Err(StatsError::Unreadable(format!("row {line} has no source name")));
+            }
+            let group = |column: Option<usize>| column.map(|c| row[c].clone());
+            builder.place(source, *line, group(roles.cluster), group(roles.stratum))?;
+            match value {
+                Some(value) if arm.is_some() || condition.is_some() => {
+                    let parts: Vec<&str> =
+                        [arm, condition].into_iter().flatten().map(|c| row[c].as_str()).collect();
+                    builder.set(source, &parts.join("@"), *line, Cell::read(&row[value]))?;
+                }
+                _ => {
+                    for (index, name) in raw.header.iter().enumerate() {
+                        if !roles.holds(index) {
+                            builder.set(source, name, *line, Cell::read(&row[index]))?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(builder.finish())
+    }
+
+    /// The names of the sources, sorted.
+    pub fn sources(&self) -> &[String] {
+        &self.sources
+    }
+
+    /// The cluster of each source, if the table has clusters.
+    pub fn clusters(&self) -> Option<&[String]> {
+        self.clusters.as_deref()
+    }
+
+    /// The stratum of each source, if the table has strata.
+    pub fn strata(&self) -> Option<&[String]> {
+        self.strata.as_deref()
+    }
+
+    /// The names of the cells, sorted.
+    pub fn cell_names(&self) -> impl Iterator<Item = &str> {
+        self.cells.keys().map(String::as_str)
+    }
+
+    /// The entries of a cell, one per source; an unknown cell is an error that lists what exists.
+    pub fn cell(&self, name: &str) -> Result<&[Cell], StatsError> {
+        self.cells.get(name).map(Vec::as_slice).ok_or_else(|| StatsError::MissingColumn {
+            what: "the cell",
+            name: name.to_owned(),
+            available: name_list(self.cell_names()),
+        })
+    }
+
+    /// Sources with an empty entry in any of the named cells.
+    pub fn incomplete(&self, names: &[String]) -> Result<Vec<String>, StatsError> {
+        let mut missing = vec![false; self.sources.len()];
+        for name in names {
+            for (flag, cell) in missing.iter_mut().zip(self.cell(name)?) {
+                *flag |= *cell == Cell::Empty;
+            }
+        }
+        let pairs = self.sources.iter().zip(missing);
+        Ok(pairs.filter(|(_, missing)| *missing).map(|(source, _)| source.clone()).collect())
+    }
+
+    /// The same table without the named sources.
+    #[must_use]
+    pub fn without(&self, left_out: &[String]) -> Self {
+        let keep: Vec<bool> = self.sources.iter().map(|s| !left_out.contains(s)).collect();
+        Self {
+            sources: kept(&self.sources, &keep),
+            clusters: self.clusters.as_ref().map(|c| kept(c, &keep)),
+            strata: self.strata.as_ref().map(|s| kept(s, &keep)),
+            cells: self.cells.iter().map(|(n, c)| (n.clone(), kept(c, &keep))).collect(),
+        }
+    }
+}
+
+fn kept<T: Clone>(items: &[T], keep: &[bool]) -> Vec<T> {
+    items.iter().zip(keep).filter(|(_, keep)| **keep).map(|(item, _)| item.clone()).collect()
+}
+
+/// Where the columns that are not cells stand.
+struct Roles {
+    source: usize,
+    cluster: Option<usize>,
+    stratum: Option<usize>,
+}
+
+impl Roles {
+    fn find(header: &[String], layout: &Layout) -> Result<Self, StatsError> {
+        let find = |name: &str| header.iter().position(|h| h == name);
+        let missing = |what, name: &str| StatsError::MissingColumn {
+            what,
+            name: name.to_owned(),
+            available: name_list(header.iter().map(String::as_str)),
+        };
+        let group = |asked: &Option<String>, custom: &str, what| match asked {
+            Some(name) => find(name).map(Some).ok_or_else(|| missing(what, name)),
+            None => Ok(find(custom)),
+        };
+        let source = match &layout.source {
+            Some(name) => find(name).ok_or_else(|| missing("the source column", name))?,
+            None => ["source", "seed", "stream"]
+                .into_iter()
+                .find_map(find)
+                .ok_or_else(|| missing("the source column", "source"))?,
+        };
+        Ok(Self {
+            source,
+            cluster: group(&layout.cluster, "cluster", "the cluster column")?,
+            stratum: group(&layout.stratum, "stratum", "the stratum column")?,
+        })
+    }
+
+    fn holds(&self, index: usize) -> bool {
+        index == self.source || self.cluster == Some(index) || self.stratum == Some(index)
+    }
+}
+
+/// Cluster and stratum, as far as the table has them.
+type Groups = (Option<String>, Option<String>);
+
+/// Collects rows in any order.
+#[derive(Default)]
+struct Builder {
+    groups: BTreeMap<String, (usize, Groups)>,
+    cells: BTreeMap<String, BTreeMap<String, (usize, Cell)>>,
+}
+
+impl Builder {
+    fn place(
+        &mut self,
+        source: &str,
+        line: usize,
+        cluster: Option<String>,
+        stratum: Option<String>,
+    ) -> Result<(), StatsError> {
+        let groups = (cluster, stratum);
+        let (first, known) =
+            self.groups.entry(source.to_owned()).or_insert_with(|| (line, groups.clone()));
+        if *known == groups {
+            return Ok(());
+        }
+        Err(StatsError::Unreadable(format!(
+            "source {source} is in one cluster or stratum in row {first} and in another in row {line}"
+        )))
+    }
+
+    fn set(&mut self, source: &str, cell: &str, line: usize, to: Cell) -> Result<(), StatsError> {
+        let column = self.cells.entry(cell.to_owned()).or_default();
+        if let Some((first, _)) = column.insert(source.to_owned(), (line, to)) {
+            let what = format!("[{cell}] of source {source}");
+            return Err(StatsError::Duplicate { what, first, second: line });
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> SourceTable {
+        let sources: Vec<String> = self.groups.keys().cloned().collect();
+        let groups: Vec<Groups> = self.groups.into_values().map(|(_, groups)| groups).collect();
+        let cells = self.cells.into_iter().map(|(name, mut column)| {
+            let entry = |s: &String| column.remove(s).map_or(Cell::Empty, |(_, cell)| cell);
+            (name, sources.iter().map(entry).collect())
+        });
+        SourceTable {
+            cells: cells.collect(),
+            clusters: groups.iter().map(|(cluster, _)| cluster.clone()).collect(),
+            strata: groups.iter().map(|(_, stratum)| stratum.clone()).collect(),
+            sources,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(csv: &str) -> Result<SourceTable, StatsError> {
+        SourceTable::from_csv(csv.as_bytes(), &Layout::default())
+    }
+
+    #[test]
+    fn long_and_wide_give_the_same_table() {
+        let wide = read("seed,FF@0.2,FD@0.2\n2,3,4\n1,1,2\n").unwrap();
+        let long = "seed,condition,arm,value\n1,0.2,FD,2\n2,0.2,FD,4\n2,0.2,FF,3\n1,0.2,FF,1\n";
+        assert_eq!(wide, read(long).unwrap());
+        assert_eq!(wide.cell("FF@0.2").unwrap(), [Cell::Number(1.0), Cell::Number(3.0)]);
+    }
+
+    #[test]
+    fn duplicates_name_both_rows() {
+        let error = read("seed,a\n1,1\n2,2\n1,3\n").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "pair sources: [a] of source 1 appears in row 2 and again in row 4"
+        );
+    }
+
+    #[test]
+    fn a_source_missing_from_one_arm_is_an_empty_cell() {
+        let table = read("seed,arm,value\n1,FF,1\n2,FF,2\n1,FD,3\n").unwrap();
+        assert_eq!(table.incomplete(&["FD".into()]).unwrap(), ["2"]);
+        assert_eq!(table.without(&["2".into()]).sources(), ["1"]);
+    }
+
+    #[test]
+    fn text_and_nan_are_kept_as_text() {
+        let table = read("seed,a,note\n1,nan,good\n2,inf,bad\n").unwrap();
+        assert_eq!(table.cell("a").unwrap()[0], Cell::Text("nan".into()));
+        assert!(table.cell("b").unwrap_err().to_string().contains("it has: a, note"));
+    }
+
+    #[test]
+    fn clusters_must_agree_between_rows_of_a_source() {
+        assert!(read("seed,cluster,arm,value\n1,x,a,1\n1,y,b,1\n").is_err());
+        let table = read("seed,cluster,stratum,a\n1,x,s,1\n2,x,s,1\n").unwrap();
+        assert_eq!(table.clusters().unwrap(), ["x", "x"]);
+    }
+}

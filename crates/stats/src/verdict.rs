@@ -1,0 +1,209 @@
+//! What a row may say, and why.
+//!
+//! The bootstrap interval of the family decides; the exact test audits and its disagreement is printed
+//! rather than resolved. A verdict is a short word with a sentence: a reader should never have to infer
+//! from numbers which rule was applied.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What is known about when a row's contrast was fixed.
+///
+/// A table alone can not show that anything was frozen before measurement, so everything computed from one is
+/// [`Status::Descriptive`] until something that holds a ledger says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Frozen before any unit of these sources existed.
+    Confirmatory,
+    /// Frozen before the measurement.
+    Prespecified,
+    /// Computed without a record of when it was chosen.
+    #[default]
+    Descriptive,
+    /// Chosen after seeing results.
+    #[serde(rename = "post hoc")]
+    PostHoc,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Confirmatory => "confirmatory",
+            Self::Prespecified => "prespecified",
+            Self::Descriptive => "descriptive",
+            Self::PostHoc => "post hoc",
+        })
+    }
+}
+
+/// The decision on one row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The interval excludes zero in the predicted direction, and the exact test agrees.
+    Supported,
+    /// The interval excludes zero in the predicted direction; the exact test does not reject.
+    SupportedNotByExact,
+    /// The interval excludes zero in the other direction.
+    Contradicted,
+    /// The interval contains zero.
+    Unresolved,
+    /// No direction was predicted; the interval lies above zero.
+    AboveZero,
+    /// As [`Verdict::AboveZero`], but the exact test does not reject.
+    AboveZeroNotByExact,
+    /// No direction was predicted; the interval lies below zero.
+    BelowZero,
+    /// As [`Verdict::BelowZero`], but the exact test does not reject.
+    BelowZeroNotByExact,
+    /// The upper bound is strictly below the margin, and the exact test agrees.
+    Noninferior,
+    /// The upper bound is strictly below the margin; the exact test does not reject.
+    NoninferiorNotByExact,
+    /// The upper bound reaches the margin.
+    NotShown,
+}
+
+impl Verdict {
+    /// The words a table shows.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Supported => "supported",
+            Self::SupportedNotByExact => "supported, not confirmed by the exact test",
+            Self::Contradicted => "contradicted",
+            Self::Unresolved => "unresolved",
+            Self::AboveZero => "above zero",
+            Self::AboveZeroNotByExact => "above zero, not confirmed by the exact test",
+            Self::BelowZero => "below zero",
+            Self::BelowZeroNotByExact => "below zero, not confirmed by the exact test",
+            Self::Noninferior => "noninferior",
+            Self::NoninferiorNotByExact => "noninferior, not confirmed by the exact test",
+            Self::NotShown => "noninferiority not shown",
+        }
+    }
+
+    /// Whether something that was predicted turned out otherwise.
+    pub fn failed(self) -> bool {
+        matches!(self, Self::Contradicted | Self::NotShown)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.words())
+    }
+}
+
+/// What a decision is made from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Evidence {
+    /// The family interval or the pair of one-sided bounds.
+    pub interval: [f64; 2],
+    /// The predicted direction.
+    pub direction: Option<crate::contrast::Direction>,
+    /// The noninferiority margin.
+    pub margin: Option<f64>,
+    /// The adjusted exact p-value.
+    pub adjusted_p: f64,
+    /// The smallest adjusted p-value that the exact test could have given.
+    pub floor: f64,
+    /// The family's level.
+    pub alpha: f64,
+}
+
+impl Evidence {
+    /// The verdict and the reason in words.
+    pub fn decide(&self) -> (Verdict, String) {
+        use crate::contrast::Direction::{Negative, Positive};
+        let [low, high] = self.interval;
+        let rejects = self.adjusted_p <= self.alpha;
+        let audit = self.audit(rejects);
+        if let Some(margin) = self.margin {
+            return if high < margin {
+                let verdict =
+                    if rejects { Verdict::Noninferior } else { Verdict::NoninferiorNotByExact };
+                (verdict, format!("the upper bound is strictly below the margin {margin}; {audit}"))
+            } else {
+                let reason = format!("the upper bound is not below the margin {margin}; {audit}");
+                (Verdict::NotShown, reason)
+            };
+        }
+        let (side, plain, unconfirmed) = if low > 0.0 {
+            (Positive, Verdict::AboveZero, Verdict::AboveZeroNotByExact)
+        } else if high < 0.0 {
+            (Negative, Verdict::BelowZero, Verdict::BelowZeroNotByExact)
+        } else {
+            return (Verdict::Unresolved, format!("the family interval contains zero; {audit}"));
+        };
+        let place = if side == Positive { "above" } else { "below" };
+        match self.direction {
+            None => {
+                let verdict = if rejects { plain } else { unconfirmed };
+                (verdict, format!("the family interval lies {place} zero; {audit}"))
+            }
+            Some(predicted) if predicted == side => {
+                let verdict =
+                    if rejects { Verdict::Supported } else { Verdict::SupportedNotByExact };
+                (verdict, format!("the family interval lies {place} zero, as predicted; {audit}"))
+            }
+            Some(_) => {
+                let reason = format!(
+                    "the family interval lies {place} zero, against the prediction; {audit}"
+                );
+                (Verdict::Contradicted, reason)
+            }
+        }
+    }
+
+    fn audit(&self, rejects: bool) -> String {
+        let Self { adjusted_p, floor, alpha, .. } = self;
+        if *floor > *alpha {
+            return format!(
+                "the exact test can not reach an adjusted p below {floor:.3} here, so it can reject nothing"
+            );
+        }
+        let p = crate::text::p_value(*adjusted_p);
+        if rejects {
+            format!("the exact test rejects (adjusted p {p})")
+        } else {
+            format!("the exact test does not reject (adjusted p {p})")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contrast::Direction;
+
+    fn evidence(interval: [f64; 2]) -> Evidence {
+        let (direction, margin) = (Some(Direction::Positive), None);
+        Evidence { interval, direction, margin, adjusted_p: 0.01, floor: 0.001, alpha: 0.05 }
+    }
+
+    #[test]
+    fn direction_decides() {
+        assert_eq!(evidence([0.1, 0.2]).decide().0, Verdict::Supported);
+        assert_eq!(evidence([-0.2, -0.1]).decide().0, Verdict::Contradicted);
+        assert_eq!(evidence([0.0, 0.2]).decide().0, Verdict::Unresolved);
+        let undirected = Evidence { direction: None, ..evidence([-0.2, -0.1]) };
+        assert_eq!(undirected.decide().0, Verdict::BelowZero);
+    }
+
+    #[test]
+    fn the_exact_test_audits_and_its_floor_is_said() {
+        let floored = Evidence { adjusted_p: 0.055, floor: 0.055, ..evidence([0.1, 0.2]) };
+        let (verdict, reason) = floored.decide();
+        assert_eq!(verdict, Verdict::SupportedNotByExact);
+        assert!(reason.contains("can not reach an adjusted p below 0.055"), "{reason}");
+    }
+
+    #[test]
+    fn the_margin_is_strict() {
+        let at = |high| Evidence { margin: Some(0.05), direction: None, ..evidence([0.0, high]) };
+        assert_eq!(at(0.049).decide().0, Verdict::Noninferior);
+        assert_eq!(at(0.05).decide().0, Verdict::NotShown);
+    }
+}
