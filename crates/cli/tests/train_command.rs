@@ -1,5 +1,7 @@
 //! `train`, `evaluate`, `inspect` and `export` as a user sees them.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 use std::path::Path;
 use std::process::{Command as Process, Output, Stdio};
 use std::time::{Duration, Instant};

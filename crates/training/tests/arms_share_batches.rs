@@ -1,6 +1,8 @@
 //! Arms of one source see the same batches and start from the same parameters; other seeds and
 //! streams do not.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 mod common;
 
 use backcut_engine::Cut;

@@ -1,5 +1,7 @@
 //! A checkpoint comes back bit by bit, or not at all and with a reason.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 mod common;
 
 use std::collections::HashMap;
@@ -16,7 +18,9 @@ use proptest::prelude::*;
 static SAMPLE: LazyLock<(State<f32>, Vec<u8>)> = LazyLock::new(|| {
     let system = PointMass::new();
     let mut trainer = Trainer::<f32>::new(&system, arm(Cut::FF, 5)).unwrap();
-    (0..7).for_each(|_| drop(trainer.step().unwrap()));
+    for _ in 0..7 {
+        trainer.step().unwrap();
+    }
     let layout = System::<f32>::program(&system).layout().clone();
     let bytes = checkpoint::to_bytes(&layout, &trainer.state(), &valid(Cut::FF, 5, 40));
     (trainer.state(), bytes)

@@ -1,5 +1,7 @@
 //! A run that diverges stops with the place where it went wrong, and leaves the state as it was.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 mod common;
 
 use backcut_engine::{BackwardError, Cut, RollError};

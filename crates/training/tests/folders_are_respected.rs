@@ -1,5 +1,7 @@
 //! A folder holds one run: stopped runs continue, finished ones stay, others are refused.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 mod common;
 
 use backcut_engine::Cut;

@@ -2,6 +2,8 @@
 //!
 //! The test runs itself as the process to be killed: `victim` is that process's main function.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 mod common;
 
 use std::path::Path;
@@ -14,7 +16,7 @@ use backcut_training::{Begin, Checkpoint, Folder, RunOptions, ValidRun, run};
 use common::{PointMass, go_on, valid};
 
 const FOLDER: &str = "BACKCUT_TEST_FOLDER";
-const UPDATES: u64 = 800;
+const UPDATES: u64 = 1200;
 const KILLS: u32 = 24;
 
 fn config() -> ValidRun {

@@ -1,5 +1,6 @@
 //! After the first update, training does not touch the heap.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
 #![expect(unsafe_code, reason = "a counting allocator cannot be written without")]
 
 mod common;

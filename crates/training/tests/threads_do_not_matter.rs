@@ -1,5 +1,7 @@
 //! The same runs in 1, 2 and 7 concurrent threads give the same bits.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
 mod common;
 
 use std::sync::Mutex;
