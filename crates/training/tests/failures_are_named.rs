@@ -4,9 +4,9 @@
 
 mod common;
 
-use backcut_engine::{BackwardError, Cut, RollError};
+use backcut_engine::{BackwardError, Cut, Phase, RollError};
 use backcut_training::{TrainError, Trainer};
-use common::{PointMass, arm};
+use common::{PointMass, STEPS, arm};
 
 #[test]
 fn leaving_the_bound_names_trajectory_and_step() {
@@ -44,11 +44,11 @@ fn a_gradient_that_overflows_names_instruction_step_and_row() {
     state.params[head.range()].fill(3e38);
     let mut trainer = Trainer::resume(&system, arm(Cut::FF, 1), state.clone()).unwrap();
     let error = trainer.step().unwrap_err();
-    let named = matches!(
-        error,
-        TrainError::Backward { update: 1, source: BackwardError::NonFinite(_) }
-            | TrainError::Roll { update: 1, .. }
-    );
-    assert!(named, "{error}");
+    let TrainError::Backward { update: 1, source: BackwardError::NonFinite(fault) } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(fault.phase, Phase::Backward);
+    assert!(fault.step < STEPS && fault.row < 4 && !fault.instruction.is_empty(), "{error}");
+    println!("{error}");
     assert_eq!(trainer.state(), state);
 }
