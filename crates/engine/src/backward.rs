@@ -70,6 +70,9 @@ pub enum BackwardError {
         /// What there is.
         known: String,
     },
+    /// Nothing that learns reaches the site, so no adjoint is computed there.
+    #[error("`{0}` depends on nothing that learns: no adjoint is computed there")]
+    NoAdjoint(String),
     /// Wrong number of seeds, or of values in one.
     #[error("{0}")]
     Seeds(String),
@@ -101,6 +104,9 @@ impl BackwardError {
             Self::NotRolled => "call roll_into first",
             Self::WrongShape => "make a workspace from a rollout of this shape",
             Self::UnknownTap { .. } => "name a tap in the trace with trace.tap(name, value)",
+            Self::NoAdjoint(_) => {
+                "keep the adjoints of a state, a register or a tap that a parameter reaches"
+            }
             Self::Seeds(_) => "give one set of seeds per cut, [step][row][column] values per tap",
             Self::AgesNeedDetachedMemory { .. } => "use FD, F_SG, KD or K_SG",
             Self::NonFinite(_) => "export the inputs to look at the step that is named",
@@ -656,9 +662,7 @@ impl<R: Real> Workspace<R> {
             let own_position = Own { position: t, key: own_key, value: &mut own_value[..len] };
             let mut credit = Credit { own: Some(own_position), near, far };
             let dout = &own[lane * len..][..len];
-            // A query that learns nothing still needs a place to put its adjoint.
-            let spare_query = flows[0] == Flow::None;
-            debug_assert!(!spare_query, "queries of an active attention learn");
+            // A query that does not learn keeps its adjoint in its own, unread place.
             let dq = &mut before[starts[0] + lane * len..][..len];
             attend_adjoint(
                 model.isa(),

@@ -206,6 +206,9 @@ impl<R: Real> Workspace<R> {
             name: name.to_owned(),
             known: self.program.tap_names().join(", "),
         })?;
+        if !self.program.step.active[site] {
+            return Err(BackwardError::NoAdjoint(name.to_owned()));
+        }
         if !self.taps.iter().any(|t| t.site == site) {
             let len = self.plan.groups.len() * self.steps * self.rows * self.program.width(site);
             self.taps.push(Tapped { site, data: vec![R::ZERO; len] });
