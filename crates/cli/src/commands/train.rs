@@ -211,7 +211,7 @@ struct Display {
 impl Display {
     fn new(total: u64) -> Self {
         let bar = ProgressBar::new(total);
-        let style = ProgressStyle::with_template("{bar:16} {pos:>5}/{len} {msg}");
+        let style = ProgressStyle::with_template("{bar:12} {pos:>5}/{len} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
         Self { bar, total, began: None, error: None, is_terminal, drawn: Instant::now() }
@@ -233,7 +233,7 @@ impl Display {
         let error = self.error.map_or("-".to_owned(), |e| format!("{e:.5}"));
         let (loss, clipped) = (progress.update.loss, progress.clipped);
         let text =
-            format!("loss {loss:.4} error {error} clipped {clipped} {rate:.0}/s {left:.0}s left");
+            format!("loss {loss:.2} error {error} clipped {clipped} {rate:.0}/s {left:.0}s left");
         if self.is_terminal {
             self.bar.set_position(update);
             self.bar.set_message(text);
