@@ -201,7 +201,7 @@ pub fn run(
             });
         }
     }
-    Session::open(system, config, folder, options)?.train(progress)
+    ActiveRun::open(system, config, folder, options)?.train(progress)
 }
 
 /// The saved update of this very run in the folder; an error if another lives there.
@@ -244,7 +244,7 @@ fn create(
 }
 
 /// A run being trained.
-struct Session<'a> {
+struct ActiveRun<'a> {
     trainer: Trainer<'a, f32>,
     config: &'a ValidRun,
     folder: &'a Folder,
@@ -256,7 +256,7 @@ struct Session<'a> {
     saved: u64,
 }
 
-impl<'a> Session<'a> {
+impl<'a> ActiveRun<'a> {
     fn open(
         system: &'a dyn System<f32>,
         config: &'a ValidRun,
