@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod commands;
 mod exit;
+mod quadrotor;
 
 #[derive(Parser)]
 #[command(name = "backcut", version, about, arg_required_else_help = true)]
@@ -19,6 +20,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Train a policy through known dynamics under a cut.
+    Train(commands::train::Args),
+    /// Evaluate a checkpoint on the fixed panel.
+    Evaluate(commands::evaluate::Args),
+    /// Show what a checkpoint, export, log or run folder holds.
+    Inspect(commands::inspect::Args),
+    /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
+    Export(commands::export::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
 }
@@ -26,6 +35,10 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
+        Command::Train(args) => commands::train::run(&args),
+        Command::Evaluate(args) => commands::evaluate::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Stats(args) => commands::stats::run(&args),
     };
     exit::report(outcome)

@@ -1,3 +1,7 @@
 //! One module per subcommand: its arguments as typed, and what it does.
 
+pub mod evaluate;
+pub mod export;
+pub mod inspect;
 pub mod stats;
+pub mod train;
