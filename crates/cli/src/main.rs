@@ -24,6 +24,8 @@ enum Command {
     Train(commands::train::Args),
     /// Evaluate a checkpoint on the fixed panel.
     Evaluate(commands::evaluate::Args),
+    /// Try a spread of initial states against the paper's FF and memoryless errors.
+    Calibrate(commands::calibrate::Args),
     /// Show what a checkpoint, export, log or run folder holds.
     Inspect(commands::inspect::Args),
     /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
         Command::Train(args) => commands::train::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Stats(args) => commands::stats::run(&args),

@@ -1,5 +1,6 @@
 //! One module per subcommand: its arguments as typed, and what it does.
 
+pub mod calibrate;
 pub mod evaluate;
 pub mod export;
 pub mod inspect;
