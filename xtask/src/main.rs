@@ -1,25 +1,70 @@
-//! Developer tasks: `cargo xtask test` runs every test of the workspace.
+//! Developer tasks. `cargo xtask test` makes sure that the system packages the tests need are there,
+//! then runs every test of the workspace.
 
 use std::process::{Command, ExitCode};
 
+/// A program that some test starts, and the Debian package that holds it.
+const NEEDED: &[(&str, &str)] = &[
+    // The kill-and-resume tests end processes from outside.
+    ("kill", "procps"),
+    // Building zstd, for Parquet tables.
+    ("cc", "gcc"),
+];
+
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("test") => test(),
+    let outcome = match std::env::args().nth(1).as_deref() {
+        Some("test") => install_missing().and_then(|()| test()),
         _ => {
             eprintln!("usage: cargo xtask test");
-            ExitCode::from(2)
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
         }
     }
 }
 
-fn test() -> ExitCode {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    match Command::new(cargo).args(["test", "--workspace", "--locked"]).status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: failed to start cargo: {error}");
-            ExitCode::from(3)
-        }
+fn install_missing() -> Result<(), String> {
+    let mut missing: Vec<&str> =
+        NEEDED.iter().filter(|(program, _)| !is_installed(program)).map(|(_, p)| *p).collect();
+    missing.dedup();
+    if missing.is_empty() {
+        return Ok(());
     }
+    let advice = format!("install these packages and run again: {}", missing.join(" "));
+    if !is_root() || !is_installed("apt-get") {
+        return Err(advice);
+    }
+    eprintln!("installing {}", missing.join(" "));
+    let run = |args: &[&str]| succeeds(Command::new("apt-get").args(args));
+    let install: Vec<&str> = ["install", "-y", "--no-install-recommends"]
+        .into_iter()
+        .chain(missing.iter().copied())
+        .collect();
+    if run(&["update"]) && run(&install) { Ok(()) } else { Err(advice) }
+}
+
+fn is_installed(program: &str) -> bool {
+    let Some(path) = std::env::var_os("PATH") else { return false };
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn test() -> Result<(), String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--workspace", "--locked"]);
+    if succeeds(&mut command) { Ok(()) } else { Err("tests failed".into()) }
 }
