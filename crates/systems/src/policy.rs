@@ -11,6 +11,8 @@ pub enum Initialisation {
     Pytorch,
     /// Normal with 0.02, zero biases.
     Gpt,
+    /// PyTorch's default for the embedding, `Gpt` for everything else.
+    GptPytorchEmbedding,
 }
 
 /// Sizes of a policy.
@@ -35,7 +37,8 @@ impl Transformer {
     fn linear<'t>(&self, t: &'t Trace, name: &str, x: Var<'t>, width: usize) -> Var<'t> {
         match self.initialisation {
             Initialisation::Pytorch => t.linear(name, x, width),
-            Initialisation::Gpt => {
+            Initialisation::GptPytorchEmbedding if name == "embedding" => t.linear(name, x, width),
+            Initialisation::Gpt | Initialisation::GptPytorchEmbedding => {
                 t.linear_with(name, x, width, Init::Normal { std: 0.02 }, Some(Init::Zeros))
             }
         }

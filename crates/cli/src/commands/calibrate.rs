@@ -39,7 +39,7 @@ pub struct Args {
     /// Standard deviation of the initial body rates in rad/s
     #[arg(long)]
     rates: Option<f64>,
-    /// How weights start: pytorch or gpt
+    /// How weights start: pytorch, gpt or gpt-pytorch-embedding
     #[arg(long)]
     initialisation: Option<String>,
     /// Calibration seeds
@@ -163,8 +163,9 @@ fn config(args: &Args) -> Result<QuadrotorConfig> {
         None => base.policy.initialisation,
         Some("pytorch") => Initialisation::Pytorch,
         Some("gpt") => Initialisation::Gpt,
+        Some("gpt-pytorch-embedding") => Initialisation::GptPytorchEmbedding,
         Some(other) => {
-            return Err(user(format!("--initialisation {other}"), "write pytorch or gpt"));
+            return Err(user(format!("--initialisation {other}"), "write pytorch, gpt or gpt-pytorch-embedding"));
         }
     };
     Ok(base)
