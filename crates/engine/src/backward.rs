@@ -13,7 +13,7 @@ use backcut_kernels::elementwise as ew;
 use backcut_kernels::norm;
 use backcut_kernels::product::{bias_gradient, weight_gradient};
 
-use crate::cut::{Cut, StateCredit};
+use crate::cut::Cut;
 use crate::fault::{Fault, Phase};
 use crate::forward::MemoryReads;
 use crate::graph::Flow;
@@ -330,10 +330,7 @@ impl<R: Real> Workspace<R> {
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
                 // A state edge moves a path from lane i to lane i + 1; the last lane's is dropped.
-                let (moves, count) = match group.state {
-                    StateCredit::Full => (0, 1),
-                    StateCredit::Steps(_) => (1, group.lanes - 1),
-                };
+                let (moves, count) = group.state_edges().map_or((0, 1), |edges| (1, edges));
                 for i in 0..count {
                     let from = self.adjoints.range(graph, carried.read, group.first_lane + i);
                     let to = (group.first_lane + i + moves) * len;
@@ -348,7 +345,7 @@ impl<R: Real> Workspace<R> {
             }
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
-                let inside = group.segment_start(self.prefix, t) < t;
+                let inside = t > self.prefix && group.is_near(self.prefix, t - 1, t);
                 if !inside && group.alpha == 0.0 {
                     continue;
                 }

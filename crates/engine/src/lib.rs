@@ -13,6 +13,7 @@
 
 mod backward;
 mod cut;
+pub mod edges;
 mod fault;
 mod forward;
 mod graph;
