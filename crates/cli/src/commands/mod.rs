@@ -1,3 +1,7 @@
 //! One module per subcommand: its arguments as typed, and what it does.
 
+pub mod check;
+pub mod completions;
+pub mod explain;
+pub mod man;
 pub mod stats;
