@@ -24,6 +24,8 @@ enum Command {
     Explain(commands::explain::Args),
     /// Run the oracles on small programs, for every kind of cut, and print the errors.
     Check(commands::check::Args),
+    /// Measure products, training updates, long rollouts and threads on this machine.
+    Bench(commands::bench::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
     /// Print a completion script for a shell.
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
         Command::Stats(args) => commands::stats::run(&args),
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
         Command::Man(args) => commands::man::run(&args, Cli::command()),
