@@ -7,11 +7,10 @@
 
 use std::sync::Arc;
 
-use backcut_kernels::Real;
-use backcut_kernels::attention::{Credit, Own, Reads, Slots, attend_adjoint};
+use backcut_kernels::attention::{Credit, Leave, Own, Reads, Slots, attend_adjoint, leave_slot};
 use backcut_kernels::elementwise as ew;
-use backcut_kernels::norm;
 use backcut_kernels::product::{bias_gradient, weight_gradient};
+use backcut_kernels::{Isa, Real, norm};
 
 use crate::cut::Cut;
 use crate::fault::{Fault, Phase};
@@ -70,6 +69,9 @@ pub enum BackwardError {
         /// What there is.
         known: String,
     },
+    /// Nothing that learns reaches the site, so no adjoint is computed there.
+    #[error("`{0}` depends on nothing that learns: no adjoint is computed there")]
+    NoAdjoint(String),
     /// Wrong number of seeds, or of values in one.
     #[error("{0}")]
     Seeds(String),
@@ -101,6 +103,9 @@ impl BackwardError {
             Self::NotRolled => "call roll_into first",
             Self::WrongShape => "make a workspace from a rollout of this shape",
             Self::UnknownTap { .. } => "name a tap in the trace with trace.tap(name, value)",
+            Self::NoAdjoint(_) => {
+                "keep the adjoints of a state, a register or a tap that a parameter reaches"
+            }
             Self::Seeds(_) => "give one set of seeds per cut, [step][row][column] values per tap",
             Self::AgesNeedDetachedMemory { .. } => "use FD, F_SG, KD or K_SG",
             Self::NonFinite(_) => "export the inputs to look at the step that is named",
@@ -222,7 +227,7 @@ impl<R: Real> Workspace<R> {
                 if !graph.active[site] {
                     continue;
                 }
-                self.collect_near(rollout, site, t);
+                self.collect_near(model.isa(), rollout, site, t);
                 if CHECKED {
                     self.check_adjoint(site, t)?;
                 }
@@ -237,7 +242,7 @@ impl<R: Real> Workspace<R> {
                     continue;
                 }
                 if is_linear {
-                    self.collect_linear(rollout, &program.linears[linear], linear, t);
+                    self.collect_linear(model.isa(), rollout, &program.linears[linear], linear, t);
                 }
                 self.instruction(model, rollout, site, t);
             }
@@ -362,7 +367,7 @@ impl<R: Real> Workspace<R> {
     }
 
     /// Adds to a key's or value's adjoint what later queries of its own segment gave it.
-    fn collect_near(&mut self, rollout: &Rollout<R>, site: Site, t: usize) {
+    fn collect_near(&mut self, isa: Isa, rollout: &Rollout<R>, site: Site, t: usize) {
         let program = &self.program;
         let width = program.step.width(site);
         for &(index, side) in &program.feeds[site] {
@@ -380,7 +385,8 @@ impl<R: Real> Workspace<R> {
                     };
                     let range = self.adjoints.range(&program.step, site, lane);
                     let target = &mut self.adjoints.data[range];
-                    shape.collect(waiting.near_slots, slot, from, target, width);
+                    let len = shape.slot_len();
+                    leave_slot(isa, shape, width, Leave::Add, &from[slot * len..][..len], target);
                 }
             }
         }
@@ -389,6 +395,7 @@ impl<R: Real> Workspace<R> {
     /// Puts a linear site's output adjoint where the weight product of the chunk will find it.
     fn collect_linear(
         &mut self,
+        isa: Isa,
         rollout: &Rollout<R>,
         linear: &LinearSite,
         index: usize,
@@ -428,7 +435,8 @@ impl<R: Real> Workspace<R> {
                         };
                         let shape = rollout.caches[cache].shape;
                         let position = t - self.prefix;
-                        shape.collect(waiting.far_slots, position, far, full, linear.n_out);
+                        let far = &far[position * shape.slot_len()..][..shape.slot_len()];
+                        leave_slot(isa, shape, linear.n_out, Leave::Add, far, full);
                     }
                     fill(ring, full, i > 0);
                 } else {
@@ -453,14 +461,8 @@ impl<R: Real> Workspace<R> {
                     let range = self.adjoints.range(graph, linear.site, lane);
                     let target = &mut self.adjoints.data[range];
                     let position = t - self.prefix;
-                    shape.for_slot(
-                        waiting.far_slots,
-                        position,
-                        far,
-                        target,
-                        linear.n_out,
-                        |a, f| *a = alpha.mul_add(f, *a),
-                    );
+                    let far = &far[position * shape.slot_len()..][..shape.slot_len()];
+                    leave_slot(isa, shape, linear.n_out, Leave::Scaled(alpha), far, target);
                 }
             }
         }
@@ -509,7 +511,6 @@ impl<R: Real> Workspace<R> {
                         near: Some(Slots {
                             start: 0,
                             end: program.tokens,
-                            slots: program.tokens,
                             keys: &mut waiting.near_keys,
                             values: &mut waiting.near_values,
                         }),
@@ -639,23 +640,19 @@ impl<R: Real> Workspace<R> {
             let near = (waiting.near_slots > 0).then_some(Slots {
                 start: boundary,
                 end: t,
-                slots: waiting.near_slots,
                 keys: &mut waiting.near_keys,
                 values: &mut waiting.near_values,
             });
             let far = (waiting.far_slots > 0).then_some(Slots {
                 start: self.prefix,
                 end: boundary,
-                slots: waiting.far_slots,
                 keys: &mut waiting.far_keys,
                 values: &mut waiting.far_values,
             });
             let own_position = Own { position: t, key: own_key, value: &mut own_value[..len] };
             let mut credit = Credit { own: Some(own_position), near, far };
             let dout = &own[lane * len..][..len];
-            // A query that learns nothing still needs a place to put its adjoint.
-            let spare_query = flows[0] == Flow::None;
-            debug_assert!(!spare_query, "queries of an active attention learn");
+            // A query that does not learn keeps its adjoint in its own, unread place.
             let dq = &mut before[starts[0] + lane * len..][..len];
             attend_adjoint(
                 model.isa(),
@@ -716,7 +713,8 @@ impl<R: Real> Workspace<R> {
                     let target = &mut self.condition_adjoints.data[range];
                     for token in 0..tokens {
                         let target = &mut target[token * width..];
-                        shape.collect(tokens, token, from, target, tokens * width);
+                        let slot = &from[token * shape.slot_len()..][..shape.slot_len()];
+                        leave_slot(model.isa(), shape, tokens * width, Leave::Add, slot, target);
                     }
                 }
             }
@@ -809,7 +807,6 @@ impl<R: Real> Workspace<R> {
                     near: Some(Slots {
                         start: 0,
                         end: tokens,
-                        slots: tokens,
                         keys: &mut waiting.near_keys,
                         values: &mut waiting.near_values,
                     }),
@@ -844,7 +841,9 @@ impl<R: Real> Workspace<R> {
                 }
                 for token in 0..tokens {
                     let target = &mut target[token * width..];
-                    attended.shape.collect(tokens, token, from, target, tokens * width);
+                    let shape = attended.shape;
+                    let slot = &from[token * shape.slot_len()..][..shape.slot_len()];
+                    leave_slot(model.isa(), shape, tokens * width, Leave::Add, slot, target);
                 }
             }
         }

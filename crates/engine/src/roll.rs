@@ -119,10 +119,20 @@ impl<R: Real> Model<R> {
                 let (before, after) = step.values.split_at_mut(frame.at(graph, site, t));
                 let out = &mut after[..width * frame.rows];
                 let of = |s: Site| &before[frame.range(graph, s, t)];
-                attended.cache.put(shape, t, width, of(key), of(value));
+                attended.cache.put(self.isa(), shape, t, width, of(key), of(value));
                 let len = shape.probability_len();
                 let p = &mut attended.probabilities[t * len..][..len];
-                attend(self.isa(), shape, spec.reads_at(t), width, of(q), &attended.cache, p, out);
+                attend(
+                    self.isa(),
+                    shape,
+                    spec.reads_at(t),
+                    width,
+                    of(q),
+                    &attended.cache,
+                    p,
+                    out,
+                    &mut attended.scratch,
+                );
                 if let Some(donor) = &spec.donor {
                     let from = &donor.rollout.caches[cache];
                     attended.cache.graft(shape, &from.cache, from.shape, &donor.rows, t);
@@ -141,7 +151,17 @@ impl<R: Real> Model<R> {
                 let len = shape.probability_len();
                 let p = &mut attended.probabilities[t * len..][..len];
                 let reads = Reads { lo: 0, hi: program.tokens, hidden: None };
-                attend(self.isa(), shape, reads, width, q, &attended.cache, p, out);
+                attend(
+                    self.isa(),
+                    shape,
+                    reads,
+                    width,
+                    q,
+                    &attended.cache,
+                    p,
+                    out,
+                    &mut attended.scratch,
+                );
             }
             Op::Recall(source) => {
                 let from = rollout.condition.frame.range(&program.condition, source, 0);
@@ -176,14 +196,24 @@ impl<R: Real> Model<R> {
             for token in 0..tokens {
                 let at = token * width;
                 let (key, value) = (&of(key)[at..], &of(value)[at..]);
-                attended.cache.put(shape, token, tokens * width, key, value);
+                attended.cache.put(self.isa(), shape, token, tokens * width, key, value);
             }
             let len = shape.probability_len();
             for token in 0..tokens {
                 let at = token * width;
                 let p = &mut attended.probabilities[token * len..][..len];
                 let (q, out) = (&of(q)[at..], &mut out[at..]);
-                attend(self.isa(), shape, reads, tokens * width, q, &attended.cache, p, out);
+                attend(
+                    self.isa(),
+                    shape,
+                    reads,
+                    tokens * width,
+                    q,
+                    &attended.cache,
+                    p,
+                    out,
+                    &mut attended.scratch,
+                );
             }
         }
         for (cross, attended) in program.crosses.iter().zip(&mut rollout.crosses) {
@@ -193,7 +223,7 @@ impl<R: Real> Model<R> {
             for token in 0..tokens {
                 let at = token * width;
                 let (key, value) = (&of(cross.key)[at..], &of(cross.value)[at..]);
-                attended.cache.put(attended.shape, token, tokens * width, key, value);
+                attended.cache.put(self.isa(), attended.shape, token, tokens * width, key, value);
             }
         }
     }

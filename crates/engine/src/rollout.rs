@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{self, Cache, Shape};
+use backcut_kernels::attention::{Cache, Shape};
 
 use crate::forward::{Fixed, ForwardError, ForwardSpec};
 use crate::graph::{Frame, Graph};
@@ -42,17 +42,19 @@ impl<R: Real> Record<R> {
 pub(crate) struct Attended<R> {
     pub shape: Shape,
     pub cache: Cache<R>,
-    /// `[query][row][head][capacity]`
+    /// `[query][position][lane]`
     pub probabilities: Vec<R>,
+    pub scratch: Vec<R>,
 }
 
 impl<R: Real> Attended<R> {
     fn new(rows: usize, heads: usize, dim: usize, positions: usize, queries: usize) -> Self {
-        let shape = Shape { rows, heads, dim, capacity: attention::padded(positions) };
+        let shape = Shape { rows, heads, dim, capacity: positions };
         Self {
             shape,
             cache: Cache::new(shape),
             probabilities: vec![R::ZERO; shape.probability_len() * queries],
+            scratch: vec![R::ZERO; shape.scratch_len()],
         }
     }
 
@@ -62,7 +64,7 @@ impl<R: Real> Attended<R> {
     }
 
     fn bytes(&self) -> usize {
-        self.cache.bytes() + self.probabilities.len() * size_of::<R>()
+        self.cache.bytes() + (self.probabilities.len() + self.scratch.len()) * size_of::<R>()
     }
 }
 
@@ -198,7 +200,8 @@ impl<R: Real> Rollout<R> {
         &self.step.values[self.step.frame.at(&self.program.step, site, 0)..][..len]
     }
 
-    /// Attention probabilities of the query at step `t`: `[row][head][capacity]`, zero beyond `t`.
+    /// Attention probabilities of the query at step `t`: `[position][lane]`, meaningful up to `t`; the
+    /// shape says which lane a row and head has.
     pub fn probabilities(&self, cache: &str, t: usize) -> Option<(&[R], Shape)> {
         let index = self.program.caches.iter().position(|c| c.name == cache)?;
         let attended = &self.caches[index];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{self, Shape};
+use backcut_kernels::attention::Shape;
 
 use crate::backward::BackwardError;
 use crate::cut::Cut;
@@ -30,7 +30,7 @@ pub(crate) struct Waiting<R> {
 
 impl<R: Real> Waiting<R> {
     fn new(shape: Shape, near_slots: usize, far_slots: usize) -> Self {
-        let per_slot = shape.rows * shape.heads * shape.dim;
+        let per_slot = shape.slot_len();
         let zeros = |slots: usize| vec![R::ZERO; slots * per_slot];
         Self {
             near_slots,
@@ -168,7 +168,7 @@ impl<R: Real> Workspace<R> {
         };
         let widest = |shapes: &mut dyn Iterator<Item = Shape>| {
             shapes
-                .map(|s| (attention::scratch_len(s), s.rows * s.heads * s.dim))
+                .map(|s| (s.scratch_len(), s.rows * s.heads * s.dim))
                 .fold((0, 0), |(scratch, own), (a, b)| (scratch.max(a), own.max(b)))
         };
         let attended = rollout.caches.iter().chain(&rollout.crosses).chain(&rollout.sets);
@@ -206,6 +206,9 @@ impl<R: Real> Workspace<R> {
             name: name.to_owned(),
             known: self.program.tap_names().join(", "),
         })?;
+        if !self.program.step.active[site] {
+            return Err(BackwardError::NoAdjoint(name.to_owned()));
+        }
         if !self.taps.iter().any(|t| t.site == site) {
             let len = self.plan.groups.len() * self.steps * self.rows * self.program.width(site);
             self.taps.push(Tapped { site, data: vec![R::ZERO; len] });

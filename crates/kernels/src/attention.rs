@@ -1,24 +1,22 @@
 //! Softmax attention of one query per row against a growing cache, and its adjoint.
 //!
-//! **Layouts.** A [`Cache`] keeps every key and value twice: position-major `[row][head][j][d]`, for
-//! sums over positions, and in blocks of 16 positions `[row][head][block][d][16]`, for scores of many
-//! positions at once.
-//! So no sum ever runs across a vector register, and a query costs two streams forward and four
-//! backward, all contiguous. Each row and head is computed by itself: its bits do not know the batch.
+//! **Decision: rows and heads are the vector lanes.** Every row and head is an independent attention,
+//! so they lie side by side: a key or value is `[block][feature][16 lanes]` with lane `head * rows +
+//! row`, the lanes padded to whole blocks of [`PAD`]. No sum ever runs across a register, softmax needs no shuffles, every
+//! stream is contiguous, and a lane's bits do not know the batch it sits in. The price is a small
+//! transpose where a row-major activation enters or leaves.
 //!
 //! **Where the adjoint of a key goes** is the caller's choice, made per position: the query's *own*
 //! position, *near* slots and *far* slots (see [`Credit`]). The kernel does not know why.
 
-use crate::vectors::{self, Scalar, Vectors, Work};
-use crate::{Isa, Real, reduce};
+use crate::vectors::{self, Square, Vectors, Work};
+use crate::{Isa, Real};
 
-/// Positions are stored in blocks of this many.
-pub const BLOCK: usize = 16;
+/// Lanes are padded to a multiple of this, on every machine.
+pub const PAD: usize = 16;
 
-/// Rounds a number of positions up to whole blocks.
-pub fn padded(positions: usize) -> usize {
-    positions.div_ceil(BLOCK) * BLOCK
-}
+/// Features worked on together: their registers and a few more fit every machine.
+const TOGETHER: usize = 8;
 
 /// The shape shared by every call on one cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,73 +27,81 @@ pub struct Shape {
     pub heads: usize,
     /// Columns per head.
     pub dim: usize,
-    /// Positions the cache can hold, a multiple of [`BLOCK`].
+    /// Positions the cache can hold.
     pub capacity: usize,
 }
 
 impl Shape {
-    /// Elements of one copy of the keys (or values).
-    pub fn cache_len(&self) -> usize {
-        self.rows * self.heads * self.dim * self.capacity
+    /// Lanes, padding included.
+    pub fn lanes(&self) -> usize {
+        (self.rows * self.heads).div_ceil(PAD) * PAD
     }
 
-    /// Elements of one query's probabilities.
+    /// The lane of a row and head.
+    pub fn lane(&self, row: usize, head: usize) -> usize {
+        head * self.rows + row
+    }
+
+    /// Elements of one key, value or slot, `[block][feature][16 lanes]`.
+    pub fn slot_len(&self) -> usize {
+        self.dim * self.lanes()
+    }
+
+    /// Where a lane's feature lies in a slot.
+    #[inline(always)]
+    fn at(&self, lane: usize, d: usize) -> usize {
+        (lane / PAD * self.dim + d) * PAD + lane % PAD
+    }
+
+    /// Elements of one query's probabilities, `[position][lane]`.
     pub fn probability_len(&self) -> usize {
-        self.rows * self.heads * self.capacity
+        self.capacity * self.lanes()
     }
 
-    fn width(&self) -> usize {
-        self.heads * self.dim
+    /// Elements of scratch that [`attend`] and [`attend_adjoint`] need.
+    pub fn scratch_len(&self) -> usize {
+        3 * self.slot_len() + self.probability_len()
     }
 }
 
-/// Keys and values in both layouts.
+/// Keys and values, a slot per position.
 #[derive(Clone, Debug, Default)]
 pub struct Cache<R> {
     keys: Vec<R>,
-    keys_by_feature: Vec<R>,
     values: Vec<R>,
-    values_by_feature: Vec<R>,
 }
 
 impl<R: Real> Cache<R> {
     /// An empty cache for `shape`.
     pub fn new(shape: Shape) -> Self {
-        let zeros = || vec![R::ZERO; shape.cache_len()];
-        Self {
-            keys: zeros(),
-            keys_by_feature: zeros(),
-            values: zeros(),
-            values_by_feature: zeros(),
-        }
+        let zeros = || vec![R::ZERO; shape.capacity * shape.slot_len()];
+        Self { keys: zeros(), values: zeros() }
     }
 
     /// Heap bytes held.
     pub fn bytes(&self) -> usize {
-        4 * self.keys.len() * size_of::<R>()
+        (self.keys.capacity() + self.values.capacity()) * size_of::<R>()
     }
 
     /// Stores one key and value per row at `position`; row `r` is read at `r * stride`.
-    pub fn put(&mut self, shape: Shape, position: usize, stride: usize, key: &[R], value: &[R]) {
-        let (dim, capacity) = (shape.dim, shape.capacity);
-        for row in 0..shape.rows {
-            for head in 0..shape.heads {
-                let base = (row * shape.heads + head) * dim * capacity;
-                let from = row * stride + head * dim;
-                let (key, value) = (&key[from..][..dim], &value[from..][..dim]);
-                self.keys[base + position * dim..][..dim].copy_from_slice(key);
-                self.values[base + position * dim..][..dim].copy_from_slice(value);
-                let start = base + position / BLOCK * BLOCK * dim;
-                let keys = self.keys_by_feature[start..].as_chunks_mut::<BLOCK>().0;
-                keys.iter_mut().zip(key).for_each(|(slots, &k)| slots[position % BLOCK] = k);
-                let values = self.values_by_feature[start..].as_chunks_mut::<BLOCK>().0;
-                values.iter_mut().zip(value).for_each(|(slots, &v)| slots[position % BLOCK] = v);
-            }
+    pub fn put(
+        &mut self,
+        isa: Isa,
+        shape: Shape,
+        position: usize,
+        stride: usize,
+        key: &[R],
+        value: &[R],
+    ) {
+        let len = shape.slot_len();
+        let slot = position * len..(position + 1) * len;
+        for (from, to) in [(key, &mut self.keys), (value, &mut self.values)] {
+            vectors::run(isa, Enter { shape, stride, from, to: &mut to[slot.clone()] });
         }
     }
 
     /// Replaces what `position` holds by a donor's: row `r` receives the key and value of row
-    /// `source[r]` of `donor`, whose shape may have other rows and capacity.
+    /// `source[r]` of `donor`, whose shape may have other rows.
     pub fn graft(
         &mut self,
         shape: Shape,
@@ -104,18 +110,15 @@ impl<R: Real> Cache<R> {
         source: &[usize],
         position: usize,
     ) {
-        let dim = shape.dim;
-        for (row, &from) in source.iter().enumerate() {
+        let (len, donor_len) = (shape.slot_len(), donor_shape.slot_len());
+        for d in 0..shape.dim {
             for head in 0..shape.heads {
-                let to = (row * shape.heads + head) * dim * shape.capacity;
-                let from = (from * shape.heads + head) * dim * donor_shape.capacity;
-                let (at, source) = (to + position * dim, from + position * dim);
-                self.keys[at..][..dim].copy_from_slice(&donor.keys[source..][..dim]);
-                self.values[at..][..dim].copy_from_slice(&donor.values[source..][..dim]);
-                for d in 0..dim {
-                    let at = to + (position / BLOCK * dim + d) * BLOCK + position % BLOCK;
-                    self.keys_by_feature[at] = donor.keys[source + d];
-                    self.values_by_feature[at] = donor.values[source + d];
+                for (row, &from) in source.iter().enumerate() {
+                    let to = position * len + shape.at(shape.lane(row, head), d);
+                    let from = donor_shape.at(donor_shape.lane(from, head), d);
+                    let from = position * donor_len + from;
+                    self.keys[to] = donor.keys[from];
+                    self.values[to] = donor.values[from];
                 }
             }
         }
@@ -133,31 +136,39 @@ pub struct Reads<'a> {
     pub hidden: Option<&'a [bool]>,
 }
 
+impl Reads<'_> {
+    #[inline(always)]
+    fn sees(&self, j: usize) -> bool {
+        match self.hidden {
+            Some(hidden) => !hidden[j],
+            None => true,
+        }
+    }
+}
+
 /// Slots that receive adjoints of keys and values at positions `start..end`.
 ///
-/// Both slices are `[row][head][slot][d]` with `slots` slots; position `j` uses slot `j - start`.
+/// Both slices hold whole slots; position `j` uses slot `j - start`.
 #[derive(Debug)]
 pub struct Slots<'a, R> {
     /// First position served.
     pub start: usize,
     /// One past the last position served.
     pub end: usize,
-    /// Slots per row and head.
-    pub slots: usize,
     /// Adjoints of keys.
     pub keys: &'a mut [R],
     /// Adjoints of values.
     pub values: &'a mut [R],
 }
 
-/// Adjoints of the key and value at the query's own position, row-major.
+/// Adjoints of the key and value at the query's own position, row-major, stored.
 #[derive(Debug)]
 pub struct Own<'a, R> {
     /// The query's position.
     pub position: usize,
-    /// Adjoint of the key, stored.
+    /// Adjoint of the key.
     pub key: &'a mut [R],
-    /// Adjoint of the value, stored.
+    /// Adjoint of the value.
     pub value: &'a mut [R],
 }
 
@@ -172,155 +183,355 @@ pub struct Credit<'a, R> {
     pub far: Option<Slots<'a, R>>,
 }
 
-/// Four partial sums of `term(i)` for `i` in `0..n` (i mod 4), fused in ascending order, then their
-/// sum: four chains hide each other's latency. Plain counting, because iterators over chunks divide.
-#[inline(always)]
-fn four_sums<R: Real, T: Vectors<R>>(
-    v: T,
-    n: usize,
-    term: impl Fn(usize) -> (T::Vector, T::Vector),
-) -> T::Vector {
-    let zero = v.splat(R::ZERO);
-    let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
-    let fuse = |i: usize, sum: T::Vector| {
-        let (x, y) = term(i);
-        v.mul_add(x, y, sum)
-    };
-    let mut i = 0;
-    while i + 4 <= n {
-        a = fuse(i, a);
-        b = fuse(i + 1, b);
-        c = fuse(i + 2, c);
-        d = fuse(i + 3, d);
-        i += 4;
-    }
-    if i < n {
-        a = fuse(i, a);
-    }
-    if i + 1 < n {
-        b = fuse(i + 1, b);
-    }
-    if i + 2 < n {
-        c = fuse(i + 2, c);
-    }
-    v.add(v.add(a, c), v.add(b, d))
+/// How lanes are written back to rows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Leave<R> {
+    /// `row = lane`
+    Store,
+    /// `row += lane`
+    Add,
+    /// `row += factor * lane`, fused
+    Scaled(R),
 }
 
-/// `out[j] = sum over d of a[d] * b[d][j]` for the positions `first..last`, whole blocks.
+/// Row-major `[row][head][feature]` to a slot.
+struct Enter<'a, R> {
+    shape: Shape,
+    stride: usize,
+    from: &'a [R],
+    to: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for Enter<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
+        enter(v.narrow(), self.shape, self.stride, self.from, self.to);
+    }
+}
+
+#[inline(always)]
+fn enter<R: Real, N: Square<R>>(v: N, shape: Shape, stride: usize, from: &[R], to: &mut [R]) {
+    let side = N::LANES;
+    // Squares go through registers where they cannot straddle two blocks of lanes.
+    let fits = shape.rows % side == 0;
+    let squares = if fits { (shape.rows, shape.dim / side * side) } else { (0, 0) };
+    for head in 0..shape.heads {
+        let (column, first) = (head * shape.dim, head * shape.rows);
+        for row in (0..squares.0).step_by(side) {
+            for d in (0..squares.1).step_by(side) {
+                let mut square = [v.splat(R::ZERO); 4];
+                for i in 0..side {
+                    square[i] = v.load(&from[(row + i) * stride + column + d..][..side]);
+                }
+                let square = v.transpose(square);
+                for i in 0..side {
+                    v.store(square[i], &mut to[shape.at(first + row, d + i)..][..side]);
+                }
+            }
+        }
+        for row in 0..shape.rows {
+            let done = if row < squares.0 { squares.1 } else { 0 };
+            for d in done..shape.dim {
+                to[shape.at(first + row, d)] = from[row * stride + column + d];
+            }
+        }
+    }
+}
+
+/// A slot back to row-major.
+struct LeaveWork<'a, R> {
+    shape: Shape,
+    stride: usize,
+    how: Leave<R>,
+    from: &'a [R],
+    to: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for LeaveWork<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
+        leave(v.narrow(), self.shape, self.stride, self.how, self.from, self.to);
+    }
+}
+
+#[inline(always)]
+fn leave<R: Real, N: Square<R>>(
+    v: N,
+    shape: Shape,
+    stride: usize,
+    how: Leave<R>,
+    from: &[R],
+    to: &mut [R],
+) {
+    let side = N::LANES;
+    // Squares go through registers where they cannot straddle two blocks of lanes.
+    let fits = shape.rows % side == 0;
+    let squares = if fits { (shape.rows, shape.dim / side * side) } else { (0, 0) };
+    for head in 0..shape.heads {
+        let (column, first) = (head * shape.dim, head * shape.rows);
+        for row in (0..squares.0).step_by(side) {
+            for d in (0..squares.1).step_by(side) {
+                let mut square = [v.splat(R::ZERO); 4];
+                for i in 0..side {
+                    square[i] = v.load(&from[shape.at(first + row, d + i)..][..side]);
+                }
+                let square = v.transpose(square);
+                for i in 0..side {
+                    let to = &mut to[(row + i) * stride + column + d..][..side];
+                    let value = match how {
+                        Leave::Store => square[i],
+                        Leave::Add => v.add(v.load(to), square[i]),
+                        Leave::Scaled(factor) => v.mul_add(v.splat(factor), square[i], v.load(to)),
+                    };
+                    v.store(value, to);
+                }
+            }
+        }
+        for row in 0..shape.rows {
+            let done = if row < squares.0 { squares.1 } else { 0 };
+            for d in done..shape.dim {
+                let to = &mut to[row * stride + column + d];
+                let value = from[shape.at(first + row, d)];
+                *to = match how {
+                    Leave::Store => value,
+                    Leave::Add => *to + value,
+                    Leave::Scaled(factor) => factor.mul_add(value, *to),
+                };
+            }
+        }
+    }
+}
+
+/// Writes one slot to rows that lie `stride` apart.
+pub fn leave_slot<R: Real>(
+    isa: Isa,
+    shape: Shape,
+    stride: usize,
+    how: Leave<R>,
+    slot: &[R],
+    to: &mut [R],
+) {
+    vectors::run(isa, LeaveWork { shape, stride, how, from: slot, to });
+}
+
+/// Eight features of one block of lanes, contiguous.
+type Features<R> = [R; TOGETHER * PAD];
+
+/// One vector of feature `i`.
+#[inline(always)]
+fn feature<R: Real, T: Vectors<R>>(v: T, x: &Features<R>, i: usize, inside: usize) -> T::Vector {
+    v.load(&x[i * PAD + inside..i * PAD + inside + T::LANES])
+}
+
+/// Runs `$eight` for every vector of lanes and every group of eight features, and `$one` for every
+/// feature left over, with the offset in a slot, the vector's place in its block, its first lane, and
+/// whether these are the first features. A macro, because closures are not forced inline, and one
+/// that is not loses its vector instructions.
+macro_rules! walk {
+    ($token:ty, $shape:expr, |$at:ident, $inside:ident, $lane:ident, $first:ident| $eight:block else $one:block) => {
+        let mut block = 0;
+        while block < $shape.lanes() / PAD {
+            let mut $inside = 0;
+            while $inside < PAD {
+                let $lane = block * PAD + $inside;
+                let mut d = 0;
+                while d + TOGETHER <= $shape.dim {
+                    let ($at, $first) = ((block * $shape.dim + d) * PAD, d == 0);
+                    let _ = $first;
+                    $eight
+                    d += TOGETHER;
+                }
+                while d < $shape.dim {
+                    let ($at, $first) = ((block * $shape.dim + d) * PAD + $inside, d == 0);
+                    let _ = $first;
+                    $one
+                    d += 1;
+                }
+                $inside += <$token>::LANES;
+            }
+            block += 1;
+        }
+    };
+}
+
+#[inline(always)]
+fn features<R: Real>(x: &[R], at: usize) -> &Features<R> {
+    x[at..].first_chunk().expect("a slot holds whole groups of features")
+}
+
+#[inline(always)]
+fn features_mut<R: Real>(x: &mut [R], at: usize) -> &mut Features<R> {
+    x[at..].first_chunk_mut().expect("a slot holds whole groups of features")
+}
+
+/// `out[j] = sum over d of a[d] * x[j][d]`, d ascending, for the positions read.
 #[inline(always)]
 fn scores<R: Real, T: Vectors<R>>(
     v: T,
+    shape: Shape,
+    reads: Reads,
     a: &[R],
-    by_feature: &[R],
-    first: usize,
-    last: usize,
+    x: &[R],
     out: &mut [R],
 ) {
-    let dim = a.len();
-    let mut at = first;
-    while at < last {
-        let block = &by_feature[at / BLOCK * BLOCK * dim..][..BLOCK * dim];
-        let inside = at % BLOCK;
-        let term = |d: usize| (v.splat(a[d]), v.load(&block[d * BLOCK + inside..][..T::LANES]));
-        let sum = four_sums(v, a.len(), term);
-        v.store(sum, &mut out[at..at + T::LANES]);
-        at += T::LANES;
-    }
+    let (lanes, len) = (shape.lanes(), shape.slot_len());
+    walk!(T, shape, |at, inside, lane, first| {
+        let a = features(a, at);
+        let mut held = [v.splat(R::ZERO); TOGETHER];
+        for i in 0..TOGETHER {
+            held[i] = feature(v, a, i, inside);
+        }
+        for j in reads.lo..reads.hi {
+            let x = features(x, j * len + at);
+            let out = &mut out[j * lanes + lane..][..T::LANES];
+            let mut sum = if first { v.splat(R::ZERO) } else { v.load(out) };
+            for i in 0..TOGETHER {
+                sum = v.mul_add(held[i], feature(v, x, i, inside), sum);
+            }
+            v.store(sum, out);
+        }
+    } else {
+        let a = v.load(&a[at..at + T::LANES]);
+        for j in reads.lo..reads.hi {
+            let out = &mut out[j * lanes + lane..][..T::LANES];
+            let sum = if first { v.splat(R::ZERO) } else { v.load(out) };
+            v.store(v.mul_add(a, v.load(&x[j * len + at..][..T::LANES]), sum), out);
+        }
+    });
 }
 
-/// `out = sum over j in lo..hi of weight[j] * x[j]`, added to `out` if `add`.
+/// `out[d] = sum over j of weight[j] * x[j][d]`, j ascending over the positions read.
 #[inline(always)]
 fn mix<R: Real, T: Vectors<R>>(
     v: T,
+    shape: Shape,
     reads: Reads,
     weight: &[R],
     x: &[R],
     out: &mut [R],
-    add: bool,
 ) {
-    let dim = out.len();
-    let x = &x[reads.lo * dim..reads.hi * dim];
-    let weight = &weight[reads.lo..reads.hi];
-    let mut at = 0;
-    while at + T::LANES <= dim {
-        let term = |j: usize| (v.splat(weight[j]), v.load(&x[j * dim + at..][..T::LANES]));
-        let sum = four_sums(v, weight.len(), term);
-        let out = &mut out[at..at + T::LANES];
-        v.store(if add { v.add(v.load(out), sum) } else { sum }, out);
-        at += T::LANES;
-    }
-    while at < dim {
-        let sum = four_sums(Scalar, weight.len(), |j| (weight[j], x[j * dim + at]));
-        out[at] = if add { out[at] + sum } else { sum };
-        at += 1;
-    }
-}
-
-/// `y[j] += weight[j] * x` for every j.
-#[inline(always)]
-fn spread<R: Real, T: Vectors<R>>(v: T, weight: &[R], x: &[R], y: &mut [R]) {
-    let dim = x.len();
-    let mut at = 0;
-    while at + T::LANES <= dim {
-        let x = v.load(&x[at..at + T::LANES]);
-        for (j, &w) in weight.iter().enumerate() {
-            let y = &mut y[j * dim + at..][..T::LANES];
-            v.store(v.mul_add(v.splat(w), x, v.load(y)), y);
-        }
-        at += T::LANES;
-    }
-    while at < dim {
-        for (j, &w) in weight.iter().enumerate() {
-            y[j * dim + at] = w.mul_add(x[at], y[j * dim + at]);
-        }
-        at += 1;
-    }
-}
-
-/// Hides what is not read and returns the largest score.
-#[inline(always)]
-fn mask_and_top<R: Real>(reads: Reads, scores: &mut [R]) -> R {
-    let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
-    let visible =
-        |j: usize| j >= reads.lo && j < reads.hi && reads.hidden.is_none_or(|hidden| !hidden[j]);
-    let mut max = [R::from_f64(f64::NEG_INFINITY); BLOCK];
-    for at in (first..last).step_by(BLOCK) {
-        let block = &mut scores[at..at + BLOCK];
-        if at < reads.lo || at + BLOCK > reads.hi || reads.hidden.is_some() {
-            for (i, score) in block.iter_mut().enumerate() {
-                if !visible(at + i) {
-                    *score = R::from_f64(f64::NEG_INFINITY);
+    let (lanes, len) = (shape.lanes(), shape.slot_len());
+    walk!(T, shape, |at, inside, lane, first| {
+        let mut sums = [v.splat(R::ZERO); TOGETHER];
+        for j in reads.lo..reads.hi {
+            if reads.sees(j) {
+                let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
+                let x = features(x, j * len + at);
+                for i in 0..TOGETHER {
+                    sums[i] = v.mul_add(w, feature(v, x, i, inside), sums[i]);
                 }
             }
         }
-        for i in 0..BLOCK {
-            max[i] = if block[i] > max[i] { block[i] } else { max[i] };
+        let out = features_mut(out, at);
+        for i in 0..TOGETHER {
+            v.store(sums[i], &mut out[i * PAD + inside..i * PAD + inside + T::LANES]);
         }
-    }
-    reduce::halve(max, |a, b| if a > b { a } else { b })
+    } else {
+        let mut sum = v.splat(R::ZERO);
+        for j in (reads.lo..reads.hi).filter(|&j| reads.sees(j)) {
+            let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
+            sum = v.mul_add(w, v.load(&x[j * len + at..][..T::LANES]), sum);
+        }
+        v.store(sum, &mut out[at..at + T::LANES]);
+    });
 }
 
-/// Turns scores into e^(scale (score - top)) and returns the reciprocal of their sum.
+/// `y[j - start][d] += weight[j] * x[d]` for the positions `from..to`.
 #[inline(always)]
-fn exponentials<R: Real>(reads: Reads, scores: &mut [R], top: R, scale: R) -> R {
-    let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
-    let mut partial = [R::ZERO; BLOCK];
-    for block in scores[first..last].as_chunks_mut::<BLOCK>().0 {
-        for i in 0..BLOCK {
-            let e = ((block[i] - top) * scale).exp();
-            block[i] = e;
-            partial[i] += e;
+fn spread<R: Real, T: Vectors<R>>(
+    v: T,
+    shape: Shape,
+    (from, to, start): (usize, usize, usize),
+    weight: &[R],
+    x: &[R],
+    y: &mut [R],
+) {
+    let (lanes, len) = (shape.lanes(), shape.slot_len());
+    walk!(T, shape, |at, inside, lane, first| {
+        let x = features(x, at);
+        let mut held = [v.splat(R::ZERO); TOGETHER];
+        for i in 0..TOGETHER {
+            held[i] = feature(v, x, i, inside);
         }
-    }
-    R::ONE / reduce::combine(partial)
+        for j in from..to {
+            let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
+            let y = features_mut(y, (j - start) * len + at);
+            for i in 0..TOGETHER {
+                let y = &mut y[i * PAD + inside..i * PAD + inside + T::LANES];
+                v.store(v.mul_add(w, held[i], v.load(y)), y);
+            }
+        }
+    } else {
+        let x = v.load(&x[at..at + T::LANES]);
+        for j in from..to {
+            let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
+            let y = &mut y[(j - start) * len + at..][..T::LANES];
+            v.store(v.mul_add(w, x, v.load(y)), y);
+        }
+    });
 }
 
-/// Heads worked on together: enough independent work to hide each other's latency.
-const TOGETHER: usize = 4;
+/// Turns scores into probabilities, lane by lane; positions not read become zero.
+#[inline(always)]
+fn softmax<R: Real>(lanes: usize, reads: Reads, scale: R, p: &mut [R]) {
+    for block in 0..lanes / PAD {
+        let row = |j: usize| j * lanes + block * PAD..j * lanes + (block + 1) * PAD;
+        let mut max = [R::from_f64(f64::NEG_INFINITY); PAD];
+        for j in reads.lo..reads.hi {
+            if reads.sees(j) {
+                let p = &p[row(j)];
+                for i in 0..PAD {
+                    max[i] = if p[i] > max[i] { p[i] } else { max[i] };
+                }
+            }
+        }
+        let mut total = [R::ZERO; PAD];
+        for j in reads.lo..reads.hi {
+            let p = &mut p[row(j)];
+            if reads.sees(j) {
+                for i in 0..PAD {
+                    p[i] = ((p[i] - max[i]) * scale).exp();
+                    total[i] += p[i];
+                }
+            } else {
+                p.fill(R::ZERO);
+            }
+        }
+        for i in 0..PAD {
+            total[i] = R::ONE / total[i];
+        }
+        for j in reads.lo..reads.hi {
+            let p = &mut p[row(j)];
+            for i in 0..PAD {
+                p[i] = p[i] * total[i];
+            }
+        }
+    }
+}
 
-/// Scratch that [`attend_adjoint`] needs.
-pub fn scratch_len(shape: Shape) -> usize {
-    TOGETHER * shape.capacity
+/// `ds = p (dp - p . dp) scale`, where `ds` holds `dp` on entry.
+#[inline(always)]
+fn softmax_adjoint<R: Real>(lanes: usize, reads: Reads, scale: R, p: &[R], ds: &mut [R]) {
+    for block in 0..lanes / PAD {
+        let row = |j: usize| j * lanes + block * PAD..j * lanes + (block + 1) * PAD;
+        let mut mean = [R::ZERO; PAD];
+        for j in reads.lo..reads.hi {
+            let (p, ds) = (&p[row(j)], &ds[row(j)]);
+            for i in 0..PAD {
+                mean[i] = p[i].mul_add(ds[i], mean[i]);
+            }
+        }
+        for j in reads.lo..reads.hi {
+            let (p, ds) = (&p[row(j)], &mut ds[row(j)]);
+            for i in 0..PAD {
+                ds[i] = p[i] * (ds[i] - mean[i]) * scale;
+            }
+        }
+    }
 }
 
 /// One forward call.
@@ -332,6 +543,7 @@ struct Forward<'a, R> {
     cache: &'a Cache<R>,
     probabilities: &'a mut [R],
     out: &'a mut [R],
+    scratch: &'a mut [R],
 }
 
 impl<R: Real> Work<R> for Forward<'_, R> {
@@ -339,44 +551,16 @@ impl<R: Real> Work<R> for Forward<'_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
-        let Self { shape, reads, stride, q, cache, probabilities, out } = self;
-        let Shape { dim, capacity, .. } = shape;
-        let scale = R::ONE / R::from_f64(dim as f64).sqrt();
-        let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
-        let area = dim * capacity;
-        for row in 0..shape.rows {
-            for group in (0..shape.heads).step_by(TOGETHER) {
-                let heads = TOGETHER.min(shape.heads - group);
-                let lanes = row * shape.heads + group;
-                let p = &mut probabilities[lanes * capacity..][..heads * capacity];
-                let at = row * stride + group * dim;
-                let mut scales = [R::ZERO; TOGETHER];
-                for head in 0..heads {
-                    let p = &mut p[head * capacity..][..capacity];
-                    let q = &q[at + head * dim..][..dim];
-                    let keys = &cache.keys_by_feature[(lanes + head) * area..][..area];
-                    scores(v, q, keys, first, last, p);
-                }
-                for head in 0..heads {
-                    scales[head] = mask_and_top(reads, &mut p[head * capacity..][..capacity]);
-                }
-                for head in 0..heads {
-                    let p = &mut p[head * capacity..][..capacity];
-                    scales[head] = exponentials(reads, p, scales[head], scale);
-                }
-                for head in 0..heads {
-                    let p = &mut p[head * capacity..][..capacity];
-                    let factor = scales[head];
-                    for block in p[first..last].as_chunks_mut::<BLOCK>().0 {
-                        for p in block {
-                            *p = *p * factor;
-                        }
-                    }
-                    let values = &cache.values[(lanes + head) * area..][..area];
-                    mix(v, reads, p, values, &mut out[at + head * dim..][..dim], false);
-                }
-            }
-        }
+        let Self { shape, reads, stride, probabilities: p, cache, .. } = self;
+        let (len, lanes) = (shape.slot_len(), shape.lanes());
+        let (q, rest) = self.scratch.split_at_mut(len);
+        let out = &mut rest[..len];
+        let scale = R::ONE / R::from_f64(shape.dim as f64).sqrt();
+        enter(v.narrow(), shape, stride, self.q, q);
+        scores(v, shape, reads, q, &cache.keys, p);
+        softmax(lanes, reads, scale, p);
+        mix(v, shape, reads, p, &cache.values, out);
+        leave(v.narrow(), shape, stride, Leave::Store, out, self.out);
     }
 }
 
@@ -400,72 +584,43 @@ impl<R: Real> Work<R> for Adjoint<'_, '_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
-        let Self { shape, reads, stride, q, cache, probabilities, dout, dq, add_query, .. } = self;
-        let (credit, all_ds) = (self.credit, self.scratch);
-        let Shape { dim, capacity, .. } = shape;
-        let scale = R::ONE / R::from_f64(dim as f64).sqrt();
-        let (first, last) = (reads.lo / BLOCK * BLOCK, padded(reads.hi));
-        let area = dim * capacity;
-        for row in 0..shape.rows {
-            for group in (0..shape.heads).step_by(TOGETHER) {
-                let heads = TOGETHER.min(shape.heads - group);
-                let lanes = row * shape.heads + group;
-                let p = &probabilities[lanes * capacity..][..heads * capacity];
-                let ds = &mut all_ds[..heads * capacity];
-                let at = row * stride + group * dim;
-                // dp = g . v; ds = p (dp - p . dp) scale
-                for head in 0..heads {
-                    let ds = &mut ds[head * capacity..][..capacity];
-                    let g = &dout[at + head * dim..][..dim];
-                    let values = &cache.values_by_feature[(lanes + head) * area..][..area];
-                    scores(v, g, values, first, last, ds);
-                }
-                for head in 0..heads {
-                    let at = head * capacity;
-                    let (p, ds) = (&p[at + first..at + last], &mut ds[at + first..at + last]);
-                    softmax_adjoint(p, ds, scale);
-                }
-                for head in 0..heads {
-                    let ds = &ds[head * capacity..][..capacity];
-                    let keys = &cache.keys[(lanes + head) * area..][..area];
-                    mix(v, reads, ds, keys, &mut dq[at + head * dim..][..dim], add_query);
-                }
-                for head in 0..heads {
-                    let at = at + head * dim;
-                    let ds = &ds[head * capacity..][..capacity];
-                    let p = &p[head * capacity..][..capacity];
-                    let (q, g) = (&q[at..at + dim], &dout[at..at + dim]);
-                    for slots in [credit.far.as_mut(), credit.near.as_mut()].into_iter().flatten() {
-                        give(v, slots, reads, lanes + head, ds, p, q, g);
-                    }
-                    if let Some(own) = &mut credit.own {
-                        let (j, keys) = (own.position, &mut own.key[at..at + dim]);
-                        let values = &mut own.value[at..at + dim];
-                        for d in 0..dim {
-                            keys[d] = ds[j] * q[d];
-                            values[d] = p[j] * g[d];
+        let Self { shape, reads, stride, probabilities: p, cache, credit, .. } = self;
+        let (len, lanes) = (shape.slot_len(), shape.lanes());
+        let (q, rest) = self.scratch.split_at_mut(len);
+        let (g, rest) = rest.split_at_mut(len);
+        let (dq, ds) = rest.split_at_mut(len);
+        let scale = R::ONE / R::from_f64(shape.dim as f64).sqrt();
+        enter(v.narrow(), shape, stride, self.q, q);
+        enter(v.narrow(), shape, stride, self.dout, g);
+        scores(v, shape, reads, g, &cache.values, ds);
+        softmax_adjoint(lanes, reads, scale, p, ds);
+        mix(v, shape, reads, ds, &cache.keys, dq);
+        let how = if self.add_query { Leave::Add } else { Leave::Store };
+        leave(v.narrow(), shape, stride, how, dq, self.dq);
+        if let Some(slots) = &mut credit.far {
+            give(v, shape, reads, slots, ds, p, q, g);
+        }
+        if let Some(slots) = &mut credit.near {
+            give(v, shape, reads, slots, ds, p, q, g);
+        }
+        if let Some(own) = &mut credit.own {
+            let at = own.position * lanes;
+            for (weight, x, to) in [
+                (&ds[at..at + lanes], &*q, &mut *own.key),
+                (&p[at..at + lanes], &*g, &mut *own.value),
+            ] {
+                for block in 0..lanes / PAD {
+                    let weight = &weight[block * PAD..][..PAD];
+                    for d in 0..shape.dim {
+                        let at = (block * shape.dim + d) * PAD;
+                        let (dq, x) = (&mut dq[at..at + PAD], &x[at..at + PAD]);
+                        for i in 0..PAD {
+                            dq[i] = weight[i] * x[i];
                         }
                     }
                 }
+                leave(v.narrow(), shape, stride, Leave::Store, dq, to);
             }
-        }
-    }
-}
-
-/// `ds = p (dp - p . dp) scale`, where `ds` holds `dp` on entry.
-#[inline(always)]
-fn softmax_adjoint<R: Real>(p: &[R], ds: &mut [R], scale: R) {
-    let (p, ds) = (p.as_chunks::<BLOCK>().0, ds.as_chunks_mut::<BLOCK>().0);
-    let mut partial = [R::ZERO; BLOCK];
-    for (p, ds) in p.iter().zip(&*ds) {
-        for i in 0..BLOCK {
-            partial[i] = p[i].mul_add(ds[i], partial[i]);
-        }
-    }
-    let mean = reduce::combine(partial);
-    for (p, ds) in p.iter().zip(ds) {
-        for i in 0..BLOCK {
-            ds[i] = p[i] * (ds[i] - mean) * scale;
         }
     }
 }
@@ -473,9 +628,9 @@ fn softmax_adjoint<R: Real>(p: &[R], ds: &mut [R], scale: R) {
 #[inline(always)]
 fn give<R: Real, T: Vectors<R>>(
     v: T,
-    slots: &mut Slots<R>,
+    shape: Shape,
     reads: Reads,
-    lane: usize,
+    slots: &mut Slots<R>,
     ds: &[R],
     p: &[R],
     q: &[R],
@@ -483,16 +638,13 @@ fn give<R: Real, T: Vectors<R>>(
 ) {
     let (from, to) = (reads.lo.max(slots.start), reads.hi.min(slots.end));
     if from < to {
-        let dim = q.len();
-        let base = (lane * slots.slots + from - slots.start) * dim;
-        let span = base..base + (to - from) * dim;
-        spread(v, &ds[from..to], q, &mut slots.keys[span.clone()]);
-        spread(v, &p[from..to], g, &mut slots.values[span]);
+        spread(v, shape, (from, to, slots.start), ds, q, slots.keys);
+        spread(v, shape, (from, to, slots.start), p, g, slots.values);
     }
 }
 
 /// One query per row against the cache. Rows of `q` and `out` lie `stride` apart; the probabilities
-/// (`[row][head][capacity]`) are kept for the adjoint.
+/// (`[position][lane]`) are kept for the adjoint; `scratch` holds [`Shape::scratch_len`] elements.
 pub fn attend<R: Real>(
     isa: Isa,
     shape: Shape,
@@ -502,12 +654,13 @@ pub fn attend<R: Real>(
     cache: &Cache<R>,
     probabilities: &mut [R],
     out: &mut [R],
+    scratch: &mut [R],
 ) {
-    vectors::run(isa, Forward { shape, reads, stride, q, cache, probabilities, out });
+    vectors::run(isa, Forward { shape, reads, stride, q, cache, probabilities, out, scratch });
 }
 
 /// The adjoint of [`attend`]: the query's adjoint into `dq` (added if `add_query`), those of keys and
-/// values where `credit` says. `scratch` holds at least [`scratch_len`] elements.
+/// values where `credit` says. `scratch` holds [`Shape::scratch_len`] elements.
 pub fn attend_adjoint<R: Real>(
     isa: Isa,
     shape: Shape,
@@ -536,48 +689,4 @@ pub fn attend_adjoint<R: Real>(
         scratch,
     };
     vectors::run(isa, work);
-}
-
-impl Shape {
-    /// Adds slot contents to the adjoints of one position: `target[row][head*dim + d] += slot`.
-    pub fn collect<R: Real>(
-        &self,
-        slots: usize,
-        slot: usize,
-        from: &[R],
-        target: &mut [R],
-        stride: usize,
-    ) {
-        self.for_slot(slots, slot, from, target, stride, |target, from| *target += from);
-    }
-
-    /// As [`Shape::collect`], with `apply(target, slot value)` for each element.
-    pub fn for_slot<R: Real>(
-        &self,
-        slots: usize,
-        slot: usize,
-        from: &[R],
-        target: &mut [R],
-        stride: usize,
-        apply: impl Fn(&mut R, R),
-    ) {
-        debug_assert!(stride >= self.width());
-        for row in 0..self.rows {
-            for head in 0..self.heads {
-                let at = ((row * self.heads + head) * slots + slot) * self.dim;
-                let from = &from[at..][..self.dim];
-                let target = &mut target[row * stride + head * self.dim..][..self.dim];
-                for (target, &from) in target.iter_mut().zip(from) {
-                    apply(target, from);
-                }
-            }
-        }
-    }
-
-    /// Sets one slot of every row and head to zero.
-    pub fn clear_slot<R: Real>(&self, slots: usize, slot: usize, data: &mut [R]) {
-        for lane in 0..self.rows * self.heads {
-            data[(lane * slots + slot) * self.dim..][..self.dim].fill(R::ZERO);
-        }
-    }
 }

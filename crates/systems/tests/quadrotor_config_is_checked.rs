@@ -42,9 +42,11 @@ fn a_configuration_survives_its_file_and_unknown_keys_do_not() {
     }
 }
 
+type Change = fn(&mut QuadrotorConfig);
+
 #[test]
 fn unsound_numbers_are_refused_by_name() {
-    let broken = |change: fn(&mut QuadrotorConfig)| {
+    let broken = |change: Change| {
         let mut config = QuadrotorConfig::default();
         change(&mut config);
         config.check().map(|_| ()).unwrap_err()
@@ -54,7 +56,7 @@ fn unsound_numbers_are_refused_by_name() {
         broken(|c| c.spread.rates_radps = f64::INFINITY),
         QuadrotorError::Spread { name: "rates_radps", value: f64::INFINITY }
     );
-    let sizes: [(&str, fn(&mut QuadrotorConfig)); 6] = [
+    let sizes: [(&str, Change); 6] = [
         ("policy.steps", |c| c.policy.steps = 129),
         ("policy.width", |c| c.policy.width = 0),
         ("policy.layers", |c| c.policy.layers = 0),
