@@ -793,7 +793,7 @@ impl<R: Real> Workspace<R> {
         let width = graph.width(site);
         let len = width * record.frame.rows;
         let reads = Reads { lo: 0, hi: tokens, hidden: None };
-        let flows = graph.flows[site].clone();
+        let flows = &graph.flows[site];
         let starts = [q, key, value].map(|s| self.condition_adjoints.block(graph, s).start);
         let waiting = &mut self.sets[index];
         let (before, own) = self.condition_adjoints.split(graph, site);
