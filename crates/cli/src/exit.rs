@@ -10,6 +10,8 @@ pub enum Verdict {
     Fine,
     /// A check or a prediction failed: exit code 1.
     Failed,
+    /// Stopped by the user, with a state that continues: exit code 130.
+    Interrupted,
 }
 
 /// The user's input is wrong: exit code 2, with a hint.
@@ -45,6 +47,7 @@ pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
     match outcome {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Failed) => ExitCode::from(1),
+        Ok(Verdict::Interrupted) => ExitCode::from(130),
         Err(error) => {
             let Some(user) = error.downcast_ref::<UserError>() else {
                 eprintln!("internal error: {error:#}");

@@ -9,6 +9,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 mod commands;
 mod exit;
+mod quadrotor;
 mod shape;
 
 #[derive(Parser)]
@@ -26,6 +27,16 @@ enum Command {
     Check(commands::check::Args),
     /// Measure products, training updates, long rollouts and threads on this machine.
     Bench(commands::bench::Args),
+    /// Train a policy through known dynamics under a cut.
+    Train(commands::train::Args),
+    /// Evaluate a checkpoint on the fixed panel.
+    Evaluate(commands::evaluate::Args),
+    /// Try a spread of initial states against the paper's FF and memoryless errors.
+    Calibrate(commands::calibrate::Args),
+    /// Show what a checkpoint, export, log or run folder holds.
+    Inspect(commands::inspect::Args),
+    /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
+    Export(commands::export::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
     /// Print a completion script for a shell.
@@ -40,6 +51,11 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        Command::Train(args) => commands::train::run(&args),
+        Command::Evaluate(args) => commands::evaluate::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Stats(args) => commands::stats::run(&args),
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
         Command::Man(args) => commands::man::run(&args, Cli::command()),

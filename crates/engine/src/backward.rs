@@ -19,7 +19,7 @@ use crate::graph::Flow;
 use crate::lanes::{Group, Weights};
 use crate::local;
 use crate::model::Model;
-use crate::program::{LinearSite, Side};
+use crate::program::{LinearSite, Program, Side};
 use crate::roll::position;
 use crate::rollout::Rollout;
 use crate::trace::{Op, Site};
@@ -191,6 +191,24 @@ impl<R: Real> Workspace<R> {
         self.run::<false>(model, rollout, &resolved)
     }
 
+    /// As [`Workspace::backward_seeded`], at sites that are preset in every step.
+    pub(crate) fn backward_local(
+        &mut self,
+        model: &Model<R>,
+        rollout: &Rollout<R>,
+        seeds: &[crate::ages::Local<R>],
+    ) -> Result<(), BackwardError> {
+        self.check(model, rollout)?;
+        let resolved: Vec<Resolved<R>> = seeds
+            .iter()
+            .map(|s| {
+                let active = s.sites.iter().filter(|(site, _)| self.program.step.active[*site]);
+                Resolved { loss: s.loss, taps: active.map(|(site, v)| (*site, &v[..])).collect() }
+            })
+            .collect();
+        self.run::<false>(model, rollout, &resolved)
+    }
+
     fn check(&self, model: &Model<R>, rollout: &Rollout<R>) -> Result<(), BackwardError> {
         let same_program = Arc::ptr_eq(&self.program, rollout.program())
             && Arc::ptr_eq(&self.program, model.program());
@@ -237,14 +255,14 @@ impl<R: Real> Workspace<R> {
                         self.silence(linear, t);
                     }
                     self.zero_operands(site);
-                    let block = self.adjoints.block(graph, site);
+                    let block = self.adjoints.block(site);
                     self.adjoints.data[block].fill(R::ZERO);
                     continue;
                 }
                 if is_linear {
                     self.collect_linear(model.isa(), rollout, &program.linears[linear], linear, t);
                 }
-                self.instruction(model, rollout, site, t);
+                self.instruction(&program, model, rollout, site, t);
             }
             self.hand_back(rollout, t);
             for (lane, group) in self.plan.groups.iter().enumerate().flat_map(|(_, g)| {
@@ -277,7 +295,7 @@ impl<R: Real> Workspace<R> {
         }
         let condition = &self.program.condition;
         for &site in &condition.preset {
-            let block = self.condition_adjoints.block(condition, site);
+            let block = self.condition_adjoints.block(site);
             self.condition_adjoints.data[block].fill(R::ZERO);
         }
         self.taps.iter_mut().for_each(|tap| tap.data.fill(R::ZERO));
@@ -290,7 +308,7 @@ impl<R: Real> Workspace<R> {
         let graph = &program.step;
         let adjoints = &mut self.adjoints;
         for &site in &graph.preset {
-            let block = adjoints.block(graph, site);
+            let block = adjoints.block(site);
             adjoints.data[block].fill(R::ZERO);
         }
         let handed = program.states().iter().zip(&self.handed_states);
@@ -298,7 +316,7 @@ impl<R: Real> Workspace<R> {
             handed.chain(program.registers().iter().zip(&self.handed_registers))
         {
             if graph.active[carried.next] {
-                let block = adjoints.block(graph, carried.next);
+                let block = adjoints.block(carried.next);
                 for (adjoint, &handed) in adjoints.data[block].iter_mut().zip(handed) {
                     *adjoint += handed;
                 }
@@ -309,11 +327,11 @@ impl<R: Real> Workspace<R> {
             let seeds = seeds.get(index);
             if let Some(loss) = program.loss.filter(|&site| graph.active[site]) {
                 let weight = seeds.map_or(R::ONE, |s| s.loss);
-                let range = adjoints.range(graph, loss, lane);
+                let range = adjoints.range(loss, lane);
                 adjoints.data[range].iter_mut().for_each(|a| *a += weight);
             }
             for (site, values) in seeds.iter().flat_map(|s| &s.taps) {
-                let range = adjoints.range(graph, *site, lane);
+                let range = adjoints.range(*site, lane);
                 let from = &values[t * range.len()..][..range.len()];
                 for (adjoint, &seed) in adjoints.data[range].iter_mut().zip(from) {
                     *adjoint += seed;
@@ -337,7 +355,7 @@ impl<R: Real> Workspace<R> {
                 // A state edge moves a path from lane i to lane i + 1; the last lane's is dropped.
                 let (moves, count) = group.state_edges().map_or((0, 1), |edges| (1, edges));
                 for i in 0..count {
-                    let from = self.adjoints.range(graph, carried.read, group.first_lane + i);
+                    let from = self.adjoints.range(carried.read, group.first_lane + i);
                     let to = (group.first_lane + i + moves) * len;
                     handed[to..to + len].copy_from_slice(&self.adjoints.data[from]);
                 }
@@ -356,7 +374,7 @@ impl<R: Real> Workspace<R> {
                 }
                 let factor = if inside { R::ONE } else { R::from_f64(group.alpha) };
                 for lane in group.first_lane..group.first_lane + group.lanes {
-                    let from = self.adjoints.range(graph, carried.read, lane);
+                    let from = self.adjoints.range(carried.read, lane);
                     let to = &mut handed[lane * len..][..len];
                     for (to, &from) in to.iter_mut().zip(&self.adjoints.data[from]) {
                         *to = factor * from;
@@ -383,7 +401,7 @@ impl<R: Real> Workspace<R> {
                         Side::Key => &waiting.near_keys,
                         Side::Value => &waiting.near_values,
                     };
-                    let range = self.adjoints.range(&program.step, site, lane);
+                    let range = self.adjoints.range(site, lane);
                     let target = &mut self.adjoints.data[range];
                     let len = shape.slot_len();
                     leave_slot(isa, shape, width, Leave::Add, &from[slot * len..][..len], target);
@@ -401,7 +419,6 @@ impl<R: Real> Workspace<R> {
         index: usize,
         t: usize,
     ) {
-        let graph = &self.program.step;
         let len = linear.n_out * self.rows;
         let slot = (t - self.prefix) % self.chunk * len;
         let plan = &self.plan;
@@ -422,7 +439,7 @@ impl<R: Real> Workspace<R> {
                 && !linear.role.projections.is_empty()
                 && later_reads(rollout, group, t, false);
             for (i, lane) in (group.first_lane..group.first_lane + group.lanes).enumerate() {
-                let from = &self.adjoints.data[self.adjoints.range(graph, linear.site, lane)];
+                let from = &self.adjoints.data[self.adjoints.range(linear.site, lane)];
                 if keep_far {
                     // own and near first, then far: one order for every cut and number of lanes.
                     let full = &mut self.own[..len];
@@ -458,7 +475,7 @@ impl<R: Real> Workspace<R> {
                         Side::Value => &waiting.far_values,
                     };
                     let shape = rollout.caches[cache].shape;
-                    let range = self.adjoints.range(graph, linear.site, lane);
+                    let range = self.adjoints.range(linear.site, lane);
                     let target = &mut self.adjoints.data[range];
                     let position = t - self.prefix;
                     let far = &far[position * shape.slot_len()..][..shape.slot_len()];
@@ -482,14 +499,20 @@ impl<R: Real> Workspace<R> {
         let graph = &self.program.step;
         for (operand, flow) in graph.nodes[site].op.operands().iter().zip(&graph.flows[site]) {
             if *flow == Flow::Store {
-                let block = self.adjoints.block(graph, *operand);
+                let block = self.adjoints.block(*operand);
                 self.adjoints.data[block].fill(R::ZERO);
             }
         }
     }
 
-    fn instruction(&mut self, model: &Model<R>, rollout: &Rollout<R>, site: Site, t: usize) {
-        let program = self.program.clone();
+    fn instruction(
+        &mut self,
+        program: &Program,
+        model: &Model<R>,
+        rollout: &Rollout<R>,
+        site: Site,
+        t: usize,
+    ) {
         let graph = &program.step;
         match graph.nodes[site].op {
             Op::Attend { q, key, value, cache, .. } => {
@@ -502,8 +525,8 @@ impl<R: Real> Workspace<R> {
                 let (width, len) = (graph.width(site), graph.width(site) * self.rows);
                 let reads = Reads { lo: 0, hi: program.tokens, hidden: None };
                 let flow = graph.flows[site][0];
-                let start = self.adjoints.block(graph, q).start;
-                let (before, own) = self.adjoints.split(graph, site);
+                let start = self.adjoints.block(q).start;
+                let (before, own) = self.adjoints.split(site);
                 for (lane, dout) in own.chunks_exact(len).enumerate() {
                     let waiting = &mut self.crosses[index][lane];
                     let mut credit = Credit {
@@ -526,7 +549,7 @@ impl<R: Real> Workspace<R> {
                         attended.shape,
                         reads,
                         width,
-                        &record.values[record.frame.range(graph, q, t)],
+                        &record.values[record.frame.range(q, t)],
                         &attended.cache,
                         attended.probabilities_at(t),
                         dout,
@@ -540,15 +563,15 @@ impl<R: Real> Workspace<R> {
             Op::Recall(source) => {
                 let condition = &program.condition;
                 if condition.active[source] {
-                    let from = &self.adjoints.data[self.adjoints.block(graph, site)];
-                    let block = self.condition_adjoints.block(condition, source);
+                    let from = &self.adjoints.data[self.adjoints.block(site)];
+                    let block = self.condition_adjoints.block(source);
                     ew::add(model.isa(), from, &mut self.condition_adjoints.data[block]);
                 }
             }
             Op::LayerNorm { x, gain, bias } => {
-                let frame = rollout.step.frame;
-                let x = &rollout.step.values[frame.range(graph, x, t)];
-                let saved = &rollout.step.saved[frame.saved(graph, site, t)];
+                let frame = &rollout.step.frame;
+                let x = &rollout.step.values[frame.range(x, t)];
+                let saved = &rollout.step.saved[frame.saved(site, t)];
                 self.norm_gradient(model, site, x, saved, gain, bias, false);
                 self.local(model, rollout, site, t);
             }
@@ -562,7 +585,7 @@ impl<R: Real> Workspace<R> {
                     let group = &self.plan.groups[variant.group];
                     let target = &mut self.totals[index][offset..offset + width];
                     for lane in group.first_lane..group.first_lane + group.lanes {
-                        let dy = &self.adjoints.data[self.adjoints.range(graph, site, lane)];
+                        let dy = &self.adjoints.data[self.adjoints.range(site, lane)];
                         bias_gradient(model.isa(), 1, self.rows, width, dy, target);
                     }
                 }
@@ -606,7 +629,7 @@ impl<R: Real> Workspace<R> {
             let second = &mut tail[..parameters[high].len()];
             let (dgain, dbias) = if gain < bias { (first, second) } else { (second, first) };
             for lane in group.first_lane..group.first_lane + group.lanes {
-                let dy = &adjoints.data[adjoints.range(graph, site, lane)];
+                let dy = &adjoints.data[adjoints.range(site, lane)];
                 norm::layer_norm_gradient(model.isa(), width, x, saved, dy, dgain, dbias);
             }
         }
@@ -628,10 +651,10 @@ impl<R: Real> Workspace<R> {
         let (width, len) = (graph.width(site), graph.width(site) * self.rows);
         let reads = rollout.spec.reads_at(t);
         let flows = &graph.flows[site];
-        let starts = [q, key, value].map(|s| self.adjoints.block(graph, s).start);
+        let starts = [q, key, value].map(|s| self.adjoints.block(s).start);
         let lanes = self.plan.lanes;
-        let query = &record.values[record.frame.range(graph, q, t)];
-        let (before, own) = self.adjoints.split(graph, site);
+        let query = &record.values[record.frame.range(q, t)];
+        let (before, own) = self.adjoints.split(site);
         let (own_key, own_value) = self.own.split_at_mut(len);
         for lane in 0..lanes {
             let group = self.plan.group_of(lane);
@@ -686,7 +709,7 @@ impl<R: Real> Workspace<R> {
             if !program.step.active[linear.site] {
                 continue;
             }
-            let start = rollout.step.frame.at(&program.step, linear.x, t);
+            let start = rollout.step.frame.at(linear.x, t);
             let x = &rollout.step.values[start..][..blocks * self.rows * linear.n_in];
             let totals = &mut self.totals;
             weight_product(model, linear, ring, totals, blocks, self.rows, x);
@@ -709,7 +732,7 @@ impl<R: Real> Workspace<R> {
                     if !graph.active[site] {
                         continue;
                     }
-                    let range = self.condition_adjoints.range(graph, site, lane);
+                    let range = self.condition_adjoints.range(site, lane);
                     let target = &mut self.condition_adjoints.data[range];
                     for token in 0..tokens {
                         let target = &mut target[token * width..];
@@ -736,9 +759,9 @@ impl<R: Real> Workspace<R> {
                     self.set_attention(model, rollout, site, [q, key, value]);
                 }
                 Op::LayerNorm { x, gain, bias } => {
-                    let frame = rollout.condition.frame;
-                    let x = &rollout.condition.values[frame.range(graph, x, 0)];
-                    let saved = &rollout.condition.saved[frame.saved(graph, site, 0)];
+                    let frame = &rollout.condition.frame;
+                    let x = &rollout.condition.values[frame.range(x, 0)];
+                    let saved = &rollout.condition.saved[frame.saved(site, 0)];
                     self.norm_gradient(model, site, x, saved, gain, bias, true);
                     self.local_condition(model, rollout, site);
                 }
@@ -762,7 +785,6 @@ impl<R: Real> Workspace<R> {
 
     fn condition_weights(&mut self, model: &Model<R>, rollout: &Rollout<R>, index: usize) {
         let program = &self.program;
-        let graph = &program.condition;
         let linear = &program.condition_linears[index];
         let rows = rollout.condition.frame.rows;
         let ring = &mut self.condition_rings[index];
@@ -770,11 +792,11 @@ impl<R: Real> Workspace<R> {
             let Some(ring) = ring else { continue };
             let group = &self.plan.groups[self.plan.variants[variant].group];
             for (i, lane) in (group.first_lane..group.first_lane + group.lanes).enumerate() {
-                let range = self.condition_adjoints.range(graph, linear.site, lane);
+                let range = self.condition_adjoints.range(linear.site, lane);
                 fill(ring, &self.condition_adjoints.data[range], i > 0);
             }
         }
-        let x = &rollout.condition.values[rollout.condition.frame.range(graph, linear.x, 0)];
+        let x = &rollout.condition.values[rollout.condition.frame.range(linear.x, 0)];
         weight_product(model, linear, ring, &mut self.totals, 1, rows, x);
     }
 
@@ -794,10 +816,10 @@ impl<R: Real> Workspace<R> {
         let len = width * record.frame.rows;
         let reads = Reads { lo: 0, hi: tokens, hidden: None };
         let flows = &graph.flows[site];
-        let starts = [q, key, value].map(|s| self.condition_adjoints.block(graph, s).start);
+        let starts = [q, key, value].map(|s| self.condition_adjoints.block(s).start);
         let waiting = &mut self.sets[index];
-        let (before, own) = self.condition_adjoints.split(graph, site);
-        let query = &record.values[record.frame.range(graph, q, 0)];
+        let (before, own) = self.condition_adjoints.split(site);
+        let query = &record.values[record.frame.range(q, 0)];
         for (lane, dout) in own.chunks_exact(len).enumerate() {
             waiting.clear();
             for token in 0..tokens {
@@ -884,7 +906,7 @@ impl<R: Real> Workspace<R> {
             for (index, group) in self.plan.groups.iter().enumerate() {
                 let to = &mut tap.data[(index * self.steps + t) * len..][..len];
                 for lane in group.first_lane..group.first_lane + group.lanes {
-                    add(to, &self.adjoints.data[self.adjoints.range(graph, site, lane)]);
+                    add(to, &self.adjoints.data[self.adjoints.range(site, lane)]);
                 }
             }
         }
@@ -894,7 +916,7 @@ impl<R: Real> Workspace<R> {
         let graph = &self.program.step;
         let node = &graph.nodes[site];
         for lane in 0..self.plan.lanes {
-            let values = &self.adjoints.data[self.adjoints.range(graph, site, lane)];
+            let values = &self.adjoints.data[self.adjoints.range(site, lane)];
             if let Some(mut fault) = Fault::find(Phase::Backward, node, t, values) {
                 fault.edge = Some(self.arriving_edge(site, t, lane));
                 return Err(BackwardError::NonFinite(fault));
@@ -925,7 +947,7 @@ impl<R: Real> Workspace<R> {
         }
         let readers = program.nodes().iter().enumerate().skip(site + 1);
         let reader = readers.filter(|(_, n)| n.op.operands().contains(&site)).find(|(r, _)| {
-            let range = self.adjoints.range(&program.step, *r, lane);
+            let range = self.adjoints.range(*r, lane);
             program.step.active[*r] && !self.adjoints.data[range].iter().all(|v| *v == R::ZERO)
         });
         match reader {

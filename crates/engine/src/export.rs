@@ -99,7 +99,7 @@ pub fn export<R: Real>(
     }
     let record = &rollout.condition;
     for input in &program.condition_inputs {
-        let values = &record.values[record.frame.range(&program.condition, input.site, 0)];
+        let values = &record.values[record.frame.range(input.site, 0)];
         let shape = [rows, program.tokens(), program.condition.width(input.site)];
         tensors.numbers(format!("condition/{}", input.name), &shape, values);
     }

@@ -217,41 +217,64 @@ impl Graph {
     }
 }
 
-/// Where the values of one graph lie in a rollout.
+/// Where a site's values lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    start: usize,
+    /// From one step to the next; zero for values that are not kept.
+    stride: usize,
+    len: usize,
+    saved_start: usize,
+    saved_len: usize,
+}
+
+/// Where the values of one graph lie in a rollout, worked out once.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
     pub rows: usize,
-    pub steps: usize,
+    places: Vec<Place>,
+    /// Values of all sites.
+    pub len: usize,
 }
 
 impl Frame {
-    /// Start of a site's values at step `t`.
-    #[inline(always)]
-    pub fn at(self, graph: &Graph, site: Site, t: usize) -> usize {
-        let kept = graph.kept_before[site];
-        let once = graph.columns_before[site] - kept;
-        let step = if graph.kept[site] { t * graph.width(site) } else { 0 };
-        (kept * self.steps + once + step) * self.rows
+    pub fn new(graph: &Graph, rows: usize, steps: usize) -> Self {
+        let place = |site: Site| {
+            let (kept, len) = (graph.kept_before[site], graph.width(site) * rows);
+            let once = graph.columns_before[site] - kept;
+            Place {
+                start: (kept * steps + once) * rows,
+                stride: if graph.kept[site] { len } else { 0 },
+                len,
+                saved_start: graph.saved_before[site] * steps * rows,
+                saved_len: saved_per_row(&graph.nodes[site]) * rows,
+            }
+        };
+        let places = (0..graph.nodes.len()).map(place).collect();
+        let len = (graph.kept_columns * steps + graph.columns - graph.kept_columns) * rows;
+        Self { rows, places, len }
     }
 
-    /// Values of all sites.
+    /// Start of a site's values at step `t`.
     #[inline(always)]
-    pub fn len(self, graph: &Graph) -> usize {
-        (graph.kept_columns * self.steps + graph.columns - graph.kept_columns) * self.rows
+    pub fn at(&self, site: Site, t: usize) -> usize {
+        let place = &self.places[site];
+        place.start + t * place.stride
     }
 
     /// A site's values at step `t`.
     #[inline(always)]
-    pub fn range(self, graph: &Graph, site: Site, t: usize) -> std::ops::Range<usize> {
-        let start = self.at(graph, site, t);
-        start..start + graph.width(site) * self.rows
+    pub fn range(&self, site: Site, t: usize) -> std::ops::Range<usize> {
+        let place = &self.places[site];
+        let start = place.start + t * place.stride;
+        start..start + place.len
     }
 
     /// What a site keeps for its derivative at step `t`.
     #[inline(always)]
-    pub fn saved(self, graph: &Graph, site: Site, t: usize) -> std::ops::Range<usize> {
-        let per_row = saved_per_row(&graph.nodes[site]);
-        let start = (graph.saved_before[site] * self.steps + t * per_row) * self.rows;
-        start..start + per_row * self.rows
+    pub fn saved(&self, site: Site, t: usize) -> std::ops::Range<usize> {
+        let place = &self.places[site];
+        let start = place.saved_start + t * place.saved_len;
+        start..start + place.saved_len
     }
 }

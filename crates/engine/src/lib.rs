@@ -11,6 +11,7 @@
 //! slot (the weight alone). `FF` is one segment, `F_SG` is segments of one step, `FD` ignores the far
 //! slots. One path for all is what makes the identities between cuts hold bit by bit.
 
+mod ages;
 mod backward;
 mod cut;
 pub mod edges;
@@ -29,6 +30,7 @@ mod rollout;
 mod trace;
 mod workspace;
 
+pub use ages::{StateJacobians, gradient_by_age, state_jacobians};
 pub use backward::{BackwardError, Seeds};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
 pub use export::{EXPORT_VERSION, ExportError, export};

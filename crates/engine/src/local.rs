@@ -24,12 +24,12 @@ pub(crate) fn forward<R: Real>(
     t: usize,
 ) {
     let Record { frame, values, saved } = record;
-    let (isa, frame) = (model.isa(), *frame);
-    let own = frame.range(graph, site, t);
-    let (before, after) = values.split_at_mut(frame.at(graph, site, 0));
+    let isa = model.isa();
+    let own = frame.range(site, t);
+    let (before, after) = values.split_at_mut(frame.at(site, 0));
     let start = own.start - before.len();
     let out = &mut after[start..start + own.len()];
-    let value = |operand: Site| &before[frame.range(graph, operand, t)];
+    let value = |operand: Site| &before[frame.range(operand, t)];
     let width = graph.width(site);
     let linear = |x: Site, weight, bias: Option<_>, finish, out: &mut [R]| {
         let start = bias.map_or(Start::Zero, |b| Start::Bias(model.parameter(b)));
@@ -50,12 +50,12 @@ pub(crate) fn forward<R: Real>(
             }
         }
         Op::LayerNorm { x, gain, bias } => {
-            let saved = &mut saved[frame.saved(graph, site, t)];
+            let saved = &mut saved[frame.saved(site, t)];
             let (gain, bias) = (model.parameter(*gain), model.parameter(*bias));
             norm::layer_norm(isa, width, R::from_f64(NORM_EPS), value(*x), gain, bias, saved, out);
         }
         Op::Gelu { x } => {
-            gelu::gelu(isa, value(*x), out, &mut saved[frame.saved(graph, site, t)]);
+            gelu::gelu(isa, value(*x), out, &mut saved[frame.saved(site, t)]);
         }
         Op::Unary { op, x } => ew::unary(isa, *op, value(*x), out),
         Op::Binary { op, a, b } => {
@@ -111,35 +111,49 @@ pub(crate) struct Adjoints<R> {
     pub lanes: usize,
     pub rows: usize,
     pub data: Vec<R>,
+    /// Start and length of one lane, for each site.
+    places: Vec<(usize, usize)>,
 }
 
 impl<R: Real> Adjoints<R> {
     pub fn new(graph: &Graph, rows: usize, lanes: usize) -> Self {
-        Self { lanes, rows, data: vec![R::ZERO; graph.columns * rows * lanes] }
+        let place = |site: Site| {
+            let home = graph.columns_before[graph.home[site]];
+            (home * lanes * rows, graph.width(site) * rows)
+        };
+        Self {
+            lanes,
+            rows,
+            data: vec![R::ZERO; graph.columns * rows * lanes],
+            places: (0..graph.nodes.len()).map(place).collect(),
+        }
     }
 
     /// All lanes of a site.
     #[inline(always)]
-    pub fn block(&self, graph: &Graph, site: Site) -> std::ops::Range<usize> {
-        let start = graph.columns_before[graph.home[site]] * self.lanes * self.rows;
-        start..start + graph.width(site) * self.lanes * self.rows
+    pub fn block(&self, site: Site) -> std::ops::Range<usize> {
+        let (start, len) = self.places[site];
+        start..start + len * self.lanes
     }
 
     /// One lane of a site.
     #[inline(always)]
-    pub fn range(&self, graph: &Graph, site: Site, lane: usize) -> std::ops::Range<usize> {
-        let len = graph.width(site) * self.rows;
-        let home = graph.columns_before[graph.home[site]];
-        let start = home * self.lanes * self.rows + lane * len;
-        start..start + len
+    pub fn range(&self, site: Site, lane: usize) -> std::ops::Range<usize> {
+        let (start, len) = self.places[site];
+        start + lane * len..start + (lane + 1) * len
     }
 
     /// Splits so that a site's adjoint can be read while its operands' are written.
     #[inline(always)]
-    pub fn split(&mut self, graph: &Graph, site: Site) -> (&mut [R], &mut [R]) {
-        let block = self.block(graph, site);
+    pub fn split(&mut self, site: Site) -> (&mut [R], &mut [R]) {
+        let block = self.block(site);
         let (before, after) = self.data.split_at_mut(block.start);
         (before, &mut after[..block.len()])
+    }
+
+    /// Heap bytes held.
+    pub fn bytes(&self) -> usize {
+        self.data.capacity() * size_of::<R>() + self.places.capacity() * size_of::<(usize, usize)>()
     }
 }
 
@@ -153,18 +167,26 @@ pub(crate) fn adjoint<R: Real>(
     site: Site,
     t: usize,
 ) {
-    let (isa, frame) = (model.isa(), record.frame);
+    let (isa, frame) = (model.isa(), &record.frame);
     let flows = &graph.flows[site];
     if flows.iter().all(|&f| f == Flow::None) {
         return;
     }
-    let (lanes, rows) = (adjoints.lanes, adjoints.rows);
+    let Adjoints { lanes, rows, data, places } = adjoints;
+    let (lanes, rows) = (*lanes, *rows);
     let width = graph.width(site);
-    let (before, own) = adjoints.split(graph, site);
-    let value = |s: Site| &record.values[frame.range(graph, s, t)];
+    let (start, len) = places[site];
+    let (before, after) = data.split_at_mut(start);
+    let own = &after[..len * lanes];
+    let lane_of = |lane: usize| &own[lane * len..(lane + 1) * len];
+    let value = |s: Site| &record.values[frame.range(s, t)];
     let block = |s: Site| {
-        let start = graph.columns_before[graph.home[s]] * lanes * rows;
-        start..start + graph.width(s) * lanes * rows
+        let (start, len) = places[s];
+        start..start + len * lanes
+    };
+    let range = |s: Site, lane: usize| {
+        let (start, len) = places[s];
+        start + lane * len..start + (lane + 1) * len
     };
     match &graph.nodes[site].op {
         Op::Linear { x, weight, .. } => {
@@ -173,9 +195,9 @@ pub(crate) fn adjoint<R: Real>(
             let start = if flows[0].adds() { Start::Accumulate } else { Start::Zero };
             let panels = model.transposed(*weight);
             if let Fused::AfterGelu { gelu } = graph.fused[site] {
-                let derivative = &record.saved[frame.saved(graph, gelu, t)];
-                let each = dx.chunks_exact_mut(n_in * rows).zip(own.chunks_exact(width * rows));
-                for (dx, dy) in each {
+                let derivative = &record.saved[frame.saved(gelu, t)];
+                for (lane, dx) in dx.chunks_exact_mut(n_in * rows).enumerate() {
+                    let dy = lane_of(lane);
                     let finish = Finish::Times(derivative);
                     product(isa, rows, dy, width, panels, Start::Zero, finish, dx, n_in);
                 }
@@ -184,10 +206,10 @@ pub(crate) fn adjoint<R: Real>(
             }
         }
         Op::LayerNorm { x, gain, .. } => {
-            let saved = &record.saved[frame.saved(graph, site, t)];
+            let saved = &record.saved[frame.saved(site, t)];
             let gain = model.parameter(*gain);
-            let dx = before[block(*x)].chunks_exact_mut(width * rows);
-            for (dx, dy) in dx.zip(own.chunks_exact(width * rows)) {
+            for lane in 0..lanes {
+                let (dx, dy) = (&mut before[range(*x, lane)], lane_of(lane));
                 norm::layer_norm_adjoint(
                     isa,
                     width,
@@ -202,15 +224,15 @@ pub(crate) fn adjoint<R: Real>(
         }
         Op::Gelu { .. } if graph.fused[site] == Fused::Gelu => {}
         Op::Gelu { x } => {
-            let derivative = &record.saved[frame.saved(graph, site, t)];
-            let dx = before[block(*x)].chunks_exact_mut(width * rows);
-            for (dx, dy) in dx.zip(own.chunks_exact(width * rows)) {
+            let derivative = &record.saved[frame.saved(site, t)];
+            for lane in 0..lanes {
+                let (dx, dy) = (&mut before[range(*x, lane)], lane_of(lane));
                 ew::times(isa, dy, derivative, dx, flows[0].adds());
             }
         }
         Op::Unary { op, x } => {
-            let dx = before[block(*x)].chunks_exact_mut(width * rows);
-            for (dx, dy) in dx.zip(own.chunks_exact(width * rows)) {
+            for lane in 0..lanes {
+                let (dx, dy) = (&mut before[range(*x, lane)], lane_of(lane));
                 ew::unary_adjoint(isa, *op, value(*x), value(site), dy, dx, flows[0].adds());
             }
         }
@@ -220,9 +242,8 @@ pub(crate) fn adjoint<R: Real>(
                 [(Operand::First, *a, flows[0]), (Operand::Second, *b, flows[1])]
             {
                 if flow != Flow::None {
-                    let len = graph.width(s) * rows;
-                    let targets = before[block(s)].chunks_exact_mut(len);
-                    for (d, dy) in targets.zip(own.chunks_exact(width * rows)) {
+                    for lane in 0..lanes {
+                        let (d, dy) = (&mut before[range(s, lane)], lane_of(lane));
                         values.adjoint(isa, *op, operand, dy, d, flow.adds());
                     }
                 }
@@ -271,10 +292,9 @@ pub(crate) fn adjoint<R: Real>(
             ew::row_sum_adjoint(isa, graph.width(*x), own, d, flows[0].adds());
         }
         Op::WeightedSquare { x, .. } => {
-            let len = graph.width(*x) * rows;
             let weight = &constants[site].scale;
-            let dx = before[block(*x)].chunks_exact_mut(len);
-            for (dx, dy) in dx.zip(own.chunks_exact(rows)) {
+            for lane in 0..lanes {
+                let (dx, dy) = (&mut before[range(*x, lane)], lane_of(lane));
                 ew::weighted_square_adjoint(isa, weight, value(*x), dy, dx, flows[0].adds());
             }
         }

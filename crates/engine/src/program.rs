@@ -147,6 +147,11 @@ impl Program {
         self.caches.iter().map(|c| c.name.as_str())
     }
 
+    /// Whether something is stored for later steps.
+    pub fn has_memory(&self) -> bool {
+        !self.caches.is_empty() || !self.registers.is_empty()
+    }
+
     /// The site of the loss.
     pub fn loss_site(&self) -> Option<Site> {
         self.loss

@@ -8,6 +8,7 @@ use backcut_kernels::attention::{Reads, attend};
 use crate::fault::{Fault, Phase};
 use crate::local;
 use crate::model::Model;
+use crate::program::Carried;
 use crate::rollout::Rollout;
 use crate::trace::{Op, Site};
 
@@ -79,7 +80,7 @@ impl<R: Real> Model<R> {
                 self.instruction(rollout, site, t);
                 for fixed in &rollout.fixed {
                     if fixed.site == site && (fixed.first..fixed.last).contains(&t) {
-                        let range = rollout.step.frame.range(&program.step, site, t);
+                        let range = rollout.step.frame.range(site, t);
                         let at = (t - fixed.first) * range.len();
                         rollout.step.values[range.clone()]
                             .copy_from_slice(&fixed.values[at..at + range.len()]);
@@ -92,7 +93,7 @@ impl<R: Real> Model<R> {
                 }
             }
             if let Some(loss) = program.loss.filter(|_| t >= rollout.spec.prefix) {
-                let range = rollout.step.frame.range(&program.step, loss, t);
+                let range = rollout.step.frame.range(loss, t);
                 for (sum, value) in rollout.row_loss.iter_mut().zip(&rollout.step.values[range]) {
                     *sum += value.to_f64();
                 }
@@ -105,23 +106,17 @@ impl<R: Real> Model<R> {
         let program = self.program();
         let graph = &program.step;
         match graph.nodes[site].op {
-            Op::State(i) => {
-                let next = program.states[i].next;
-                carry(rollout, site, next, t, i, true);
-            }
-            Op::Register(i) => {
-                let next = program.registers[i].next;
-                carry(rollout, site, next, t, i, false);
-            }
+            Op::State(i) => carry(rollout, &program.states[i], t, Initial::State(i)),
+            Op::Register(i) => carry(rollout, &program.registers[i], t, Initial::Register(i)),
             Op::Attend { q, key, value, cache, .. } => {
                 let Rollout { step, caches, spec, .. } = rollout;
-                let frame = step.frame;
+                let frame = &step.frame;
                 let attended = &mut caches[cache];
                 let shape = attended.shape;
                 let width = graph.width(site);
-                let (before, after) = step.values.split_at_mut(frame.at(graph, site, t));
+                let (before, after) = step.values.split_at_mut(frame.at(site, t));
                 let out = &mut after[..width * frame.rows];
-                let of = |s: Site| &before[frame.range(graph, s, t)];
+                let of = |s: Site| &before[frame.range(s, t)];
                 attended.cache.put(self.isa(), shape, t, width, of(key), of(value));
                 let len = shape.probability_len();
                 let p = &mut attended.probabilities[t * len..][..len];
@@ -144,12 +139,12 @@ impl<R: Real> Model<R> {
             Op::Cross { q, .. } => {
                 let index = position(&program.crosses, site);
                 let Rollout { step, crosses, .. } = rollout;
-                let frame = step.frame;
+                let frame = &step.frame;
                 let attended = &mut crosses[index];
                 let shape = attended.shape;
                 let width = graph.width(site);
-                let (before, after) = step.values.split_at_mut(frame.at(graph, site, t));
-                let q = &before[frame.range(graph, q, t)];
+                let (before, after) = step.values.split_at_mut(frame.at(site, t));
+                let q = &before[frame.range(q, t)];
                 let out = &mut after[..width * frame.rows];
                 let len = shape.probability_len();
                 let p = &mut attended.probabilities[t * len..][..len];
@@ -167,8 +162,8 @@ impl<R: Real> Model<R> {
                 );
             }
             Op::Recall(source) => {
-                let from = rollout.condition.frame.range(&program.condition, source, 0);
-                let to = rollout.step.frame.range(graph, site, t);
+                let from = rollout.condition.frame.range(source, 0);
+                let to = rollout.step.frame.range(site, t);
                 rollout.step.values[to].copy_from_slice(&rollout.condition.values[from]);
             }
             _ => local::forward(self, graph, &self.step_constants, &mut rollout.step, site, t),
@@ -193,9 +188,9 @@ impl<R: Real> Model<R> {
             };
             let attended = &mut rollout.sets[position(&program.sets, site)];
             let record = &mut rollout.condition;
-            let (frame, shape, width) = (record.frame, attended.shape, graph.width(site));
-            let (before, out) = record.values.split_at_mut(frame.at(graph, site, 0));
-            let of = |s: Site| &before[frame.range(graph, s, 0)];
+            let (frame, shape, width) = (&record.frame, attended.shape, graph.width(site));
+            let (before, out) = record.values.split_at_mut(frame.at(site, 0));
+            let of = |s: Site| &before[frame.range(s, 0)];
             for token in 0..tokens {
                 let at = token * width;
                 let (key, value) = (&of(key)[at..], &of(value)[at..]);
@@ -222,7 +217,7 @@ impl<R: Real> Model<R> {
         for (cross, attended) in program.crosses.iter().zip(&mut rollout.crosses) {
             let record = &rollout.condition;
             let width = cross.heads * cross.dim;
-            let of = |s: Site| &record.values[record.frame.range(graph, s, 0)];
+            let of = |s: Site| &record.values[record.frame.range(s, 0)];
             for token in 0..tokens {
                 let at = token * width;
                 let (key, value) = (&of(cross.key)[at..], &of(cross.value)[at..]);
@@ -237,31 +232,30 @@ pub(crate) fn position(sites: &[crate::program::TokenSite], site: Site) -> usize
 }
 
 /// Reads a state or register: the initial value, or what the previous step handed on.
-fn carry<R: Real>(
-    rollout: &mut Rollout<R>,
-    site: Site,
-    next: Site,
-    t: usize,
-    i: usize,
-    state: bool,
-) {
-    let program = rollout.program().clone();
-    let graph = &program.step;
-    let frame = rollout.step.frame;
-    let to = frame.range(graph, site, t);
+fn carry<R: Real>(rollout: &mut Rollout<R>, carried: &Carried, t: usize, initial: Initial) {
+    let Rollout { step, spec, initial_states, initial_registers, .. } = rollout;
+    let to = step.frame.range(carried.read, t);
+    let (first, donor) = match initial {
+        Initial::State(i) => (&initial_states[i], None),
+        Initial::Register(i) => (&initial_registers[i], spec.donor.as_ref()),
+    };
     if t == 0 {
-        let initial =
-            if state { &rollout.initial_states[i] } else { &rollout.initial_registers[i] };
-        rollout.step.values[to].copy_from_slice(initial);
-    } else if let Some(donor) = rollout.spec.donor.as_ref().filter(|_| !state) {
-        let width = graph.width(site);
-        let from = donor.rollout.value(next, t - 1);
-        for (to, &row) in rollout.step.values[to].chunks_exact_mut(width).zip(&donor.rows) {
+        step.values[to].copy_from_slice(first);
+    } else if let Some(donor) = donor {
+        let width = carried.width;
+        let from = donor.rollout.value(carried.next, t - 1);
+        for (to, &row) in step.values[to].chunks_exact_mut(width).zip(&donor.rows) {
             to.copy_from_slice(&from[row * width..][..width]);
         }
     } else {
-        rollout.step.values.copy_within(frame.range(graph, next, t - 1), to.start);
+        step.values.copy_within(step.frame.range(carried.next, t - 1), to.start);
     }
+}
+
+/// Which initial value a carried value starts from.
+enum Initial {
+    State(usize),
+    Register(usize),
 }
 
 /// The first bad value of the condition, which belongs to no step.
@@ -269,7 +263,7 @@ fn check_condition<R: Real>(rollout: &Rollout<R>) -> Result<(), RollError> {
     let program = rollout.program();
     let record = &rollout.condition;
     for (site, node) in program.condition.nodes.iter().enumerate() {
-        let values = &record.values[record.frame.range(&program.condition, site, 0)];
+        let values = &record.values[record.frame.range(site, 0)];
         if let Some(mut fault) = Fault::find(Phase::Forward, node, 0, values) {
             fault.instruction = format!("condition's {}", fault.instruction);
             fault.row /= program.tokens;

@@ -20,12 +20,12 @@ pub(crate) struct Record<R> {
 
 impl<R: Real> Record<R> {
     fn new(graph: &Graph, rows: usize, steps: usize) -> Self {
-        let frame = Frame { rows, steps };
-        let mut values = vec![R::ZERO; frame.len(graph)];
+        let frame = Frame::new(graph, rows, steps);
+        let mut values = vec![R::ZERO; frame.len];
         for (site, node) in graph.nodes.iter().enumerate() {
             if let Op::Constant(value) = node.op {
                 let copies = if graph.kept[site] { steps } else { 1 };
-                let start = frame.at(graph, site, 0);
+                let start = frame.at(site, 0);
                 values[start..][..node.width * rows * copies].fill(R::from_f64(value));
             }
         }
@@ -165,7 +165,7 @@ impl<R: Real> Rollout<R> {
         self.rolled = false;
         let site = self.program.inputs.iter().find(|i| i.name == name)?.site;
         let width = self.program.step.width(site);
-        let start = self.step.frame.at(&self.program.step, site, 0);
+        let start = self.step.frame.at(site, 0);
         Some(&mut self.step.values[start..][..width * self.rows * self.steps])
     }
 
@@ -173,7 +173,7 @@ impl<R: Real> Rollout<R> {
     pub fn condition_input_mut(&mut self, name: &str) -> Option<&mut [R]> {
         self.rolled = false;
         let site = self.program.condition_inputs.iter().find(|i| i.name == name)?.site;
-        let range = self.condition.frame.range(&self.program.condition, site, 0);
+        let range = self.condition.frame.range(site, 0);
         Some(&mut self.condition.values[range])
     }
 
@@ -191,7 +191,7 @@ impl<R: Real> Rollout<R> {
     ///
     /// Other sites are kept only where a derivative needs them; the rest hold the last step's values.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
-        &self.step.values[self.step.frame.range(&self.program.step, site, t)]
+        &self.step.values[self.step.frame.range(site, t)]
     }
 
     /// Values of a tap, state, register or input over all steps, `[step][row][column]`; a site that
@@ -199,7 +199,7 @@ impl<R: Real> Rollout<R> {
     pub fn values(&self, site: Site) -> &[R] {
         let copies = if self.program.step.kept[site] { self.steps } else { 1 };
         let len = self.program.width(site) * self.rows * copies;
-        &self.step.values[self.step.frame.at(&self.program.step, site, 0)..][..len]
+        &self.step.values[self.step.frame.at(site, 0)..][..len]
     }
 
     /// Attention probabilities of the query at step `t`: `[position][lane]`, meaningful up to `t`; the

@@ -235,8 +235,8 @@ impl<R: Real> Workspace<R> {
         let reals = |v: &Vec<R>| v.capacity() * size_of::<R>();
         let rings = self.rings.iter().chain(&self.condition_rings);
         let waiting = self.waiting.iter().chain(&self.crosses).flatten().chain(&self.sets);
-        reals(&self.adjoints.data)
-            + reals(&self.condition_adjoints.data)
+        self.adjoints.bytes()
+            + self.condition_adjoints.bytes()
             + waiting.map(Waiting::bytes).sum::<usize>()
             + rings
                 .flat_map(|r| r.of_variant.iter().chain(&r.aside))

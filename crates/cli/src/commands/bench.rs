@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     eprintln!("measuring longer rollouts ...");
     let steps = scaling::over_steps(isa, rounds / 3)?;
     eprintln!("measuring two threads ...");
-    let threads = scaling::over_threads(isa, rounds / 3)?;
+    let threads = scaling::over_threads(rounds / 3)?;
     let code_path = isa.to_string();
     let measured = Measured { code_path, rounds, products, quadrotor, steps, threads };
     let output = if args.json {

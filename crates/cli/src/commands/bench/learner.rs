@@ -1,4 +1,4 @@
-//! One training run in memory: sample, roll, differentiate, clip, step, as training does it.
+//! An update taken apart: for programs that are no system, and for several graphs at once.
 
 use std::sync::Arc;
 

@@ -3,22 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use anyhow::Context as _;
-use backcut_engine::{Cut, Model, Program, Rollout};
+use backcut_engine::{Cut, Rollout};
 use backcut_kernels::Isa;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, Stream, System};
+use backcut_training::{Arm, Evaluator, Trainer};
 use serde::Serialize;
 
 use super::learner::Learner;
 use super::{median, timed};
+use crate::quadrotor::default_run;
 
 /// Updates in a row: the first finds what the others left in the caches and is not counted.
 const BURST: usize = 5;
-/// Rows that an evaluation rolls at once.
-const PANEL_GROUP: usize = 8;
 
 /// Medians in milliseconds.
 #[derive(Serialize)]
@@ -32,6 +31,8 @@ pub struct Timings {
     w1_ms: f64,
     six_graphs_ms: f64,
     panel_ms: f64,
+    /// The fastest FF update: what the machine can do when left alone.
+    ff_fastest_ms: f64,
     workspace_bytes: usize,
     /// Record, backward and packed weights, per cut.
     bytes: BTreeMap<String, usize>,
@@ -43,47 +44,49 @@ pub fn system(window: Option<NonZeroUsize>) -> anyhow::Result<Quadrotor> {
     Ok(QuadrotorConfig { velocity, window, ..QuadrotorConfig::default() }.check()?)
 }
 
-pub fn learner(isa: Isa, system: &Quadrotor, cuts: &[Cut]) -> anyhow::Result<Learner> {
+/// A training run under a cut, from the first source's initial parameters.
+pub fn trainer(system: &Quadrotor, cut: Cut) -> anyhow::Result<Trainer<'_, f32>> {
+    let optimizer = default_run(system)?.optimizer;
+    Ok(Trainer::new(system, Arm { cut, seed: 1, stream: Stream::A, optimizer })?)
+}
+
+/// The same with room for several graphs, which training does not need.
+fn learner(isa: Isa, system: &Quadrotor, cuts: &[Cut]) -> anyhow::Result<Learner> {
     let (rows, steps) = (System::<f32>::batch_rows(system), System::<f32>::steps(system));
     Learner::new(isa, System::<f32>::program(system), rows, steps, system.spec(), cuts)
 }
 
-/// Writes the batch of an update into a rollout.
-pub fn fill(system: &Quadrotor, update: u64, rollout: &mut Rollout<f32>) {
+fn fill(system: &Quadrotor, update: u64, rollout: &mut Rollout<f32>) {
     system.fill_batch(BatchKey { seed: 1, stream: Stream::A, update }, rollout);
 }
 
 pub fn measure(isa: Isa, rounds: usize) -> anyhow::Result<Timings> {
     let all = system(None)?;
     let without_memory = system(NonZeroUsize::new(1))?;
-    let program: &Arc<Program> = System::<f32>::program(&all);
-    let segments = Cut::segments(8).context("8 is a length")?;
-    let mut arms: Vec<(Cut, &Quadrotor)> =
-        [Cut::FF, Cut::FD, Cut::F_SG, segments, Cut::KF].map(|cut| (cut, &all)).to_vec();
-    arms.push((Cut::FF, &without_memory));
-    let mut learners = arms
-        .iter()
-        .map(|(cut, system)| learner(isa, system, &[*cut]))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let cuts = [Cut::FF, Cut::FD, Cut::F_SG, Cut::segments(8).context("8 is a length")?, Cut::KF];
+    let mut trainers =
+        cuts.iter().map(|cut| trainer(&all, *cut)).collect::<anyhow::Result<Vec<_>>>()?;
+    trainers.push(trainer(&without_memory, Cut::FF)?);
     let mut six = learner(isa, &all, &Cut::SIX)?;
-    let mut panel = PanelRun::new(isa, &all)?;
-    let mut times = vec![Vec::new(); arms.len() + 2];
+    let mut panel = Evaluator::<f32>::new(&all)?;
+    let mut times = vec![Vec::new(); trainers.len() + 2];
     for _ in 0..rounds {
-        for (i, (_, system)) in arms.iter().enumerate() {
-            let learner = &mut learners[i];
-            burst(&mut times[i], || learner.update(|update, into| fill(system, update, into)))?;
+        for (trainer, times) in trainers.iter_mut().zip(&mut times) {
+            burst(times, || trainer.step().map(|_| ()).map_err(Into::into))?;
         }
-        let times = &mut times[arms.len()..];
+        let times = &mut times[trainers.len()..];
         burst(&mut times[0], || six.differentiate(|update, into| fill(&all, update, into)))?;
-        times[1].push(timed(|| panel.evaluate(&all))?);
+        times[1].push(timed(|| Ok(drop(panel.evaluate(&all, trainers[0].model())?)))?);
     }
-    let medians: Vec<f64> = times.iter().map(|times| median(times)).collect();
-    let shown = arms.iter().zip(&learners).take(arms.len() - 1);
-    let mut bytes: BTreeMap<String, usize> =
-        shown.map(|((cut, _), learner)| (cut.to_string(), learner.bytes())).collect();
+    let mut bytes = BTreeMap::new();
+    for cut in cuts {
+        bytes.insert(cut.to_string(), learner(isa, &all, &[cut])?.bytes());
+    }
     bytes.insert("six graphs".to_owned(), six.bytes());
+    let fastest = |times: &Vec<f64>| times.iter().copied().fold(f64::INFINITY, f64::min);
+    let medians: Vec<f64> = times.iter().map(|times| median(times)).collect();
     Ok(Timings {
-        weights: program.layout().len(),
+        weights: System::<f32>::program(&all).layout().len(),
         ff_ms: medians[0],
         fd_ms: medians[1],
         f_sg_ms: medians[2],
@@ -92,7 +95,8 @@ pub fn measure(isa: Isa, rounds: usize) -> anyhow::Result<Timings> {
         w1_ms: medians[5],
         six_graphs_ms: medians[6],
         panel_ms: medians[7],
-        workspace_bytes: learners[0].bytes(),
+        ff_fastest_ms: fastest(&times[0]),
+        workspace_bytes: bytes["FF"],
         bytes,
     })
 }
@@ -105,37 +109,16 @@ fn burst(times: &mut Vec<f64>, mut work: impl FnMut() -> anyhow::Result<()>) -> 
     Ok(())
 }
 
-/// The evaluation panel, forward only.
-struct PanelRun {
-    model: Model<f32>,
-    rollout: Rollout<f32>,
-    errors: Vec<f64>,
-}
-
-impl PanelRun {
-    fn new(isa: Isa, system: &Quadrotor) -> anyhow::Result<Self> {
-        let program = System::<f32>::program(system);
-        let model = Model::new(program, isa, program.layout().initialise(1))?;
-        let steps = System::<f32>::steps(system);
-        let rollout = Rollout::new(program, PANEL_GROUP, steps, system.spec())?;
-        Ok(Self { model, rollout, errors: vec![0.0; System::<f32>::panel_rows(system)] })
-    }
-
-    fn evaluate(&mut self, system: &Quadrotor) -> anyhow::Result<()> {
-        for first in (0..self.errors.len()).step_by(PANEL_GROUP) {
-            system.fill_panel(first, &mut self.rollout);
-            self.model.roll_into(&mut self.rollout)?;
-            system.row_errors(&self.rollout, &mut self.errors[first..]);
-        }
-        Ok(())
-    }
-}
-
 impl Timings {
     pub fn text(&self) -> String {
         let mut out = format!(
             "quadrotor, {} weights, batch 8, 32 steps: sample, roll, backward, clip, AdamW\n",
             self.weights
+        );
+        let _ = writeln!(
+            out,
+            "(`backcut train`'s own update; the fastest FF one took {:.3} ms)",
+            self.ff_fastest_ms
         );
         let _ = writeln!(out, "  graph          ms   x FF    bytes   x FF   target");
         let full_bytes = self.workspace_bytes as f64;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use backcut_engine::{Cut, ForwardSpec, Rollout};
 use backcut_kernels::Isa;
 use backcut_kernels::random::Stream;
+use backcut_training::Trainer;
 use serde::Serialize;
 
 use super::learner::Learner;
@@ -85,15 +86,12 @@ pub struct Threads {
     pub speedup: f64,
 }
 
-pub fn over_threads(isa: Isa, rounds: usize) -> anyhow::Result<Threads> {
+pub fn over_threads(rounds: usize) -> anyhow::Result<Threads> {
     let system = &quadrotor::system(None)?;
-    let mut units = [
-        quadrotor::learner(isa, system, &[Cut::FF])?,
-        quadrotor::learner(isa, system, &[Cut::FF])?,
-    ];
-    let train = |unit: &mut Learner| -> anyhow::Result<()> {
+    let mut units = [quadrotor::trainer(system, Cut::FF)?, quadrotor::trainer(system, Cut::FF)?];
+    let train = |unit: &mut Trainer<'_, f32>| -> anyhow::Result<()> {
         for _ in 0..UPDATES {
-            unit.update(|update, into| quadrotor::fill(system, update, into))?;
+            unit.step()?;
         }
         Ok(())
     };

@@ -145,7 +145,7 @@ fn legend(cells: &[Cell]) -> String {
         (WEIGHTS, "weights only: W_K and W_V receive credit, what step j stored does not"),
         (SCALED, "scaled: W_K and W_V receive all credit, what step j stored a part of it"),
         (DROPPED, "cut: neither what step j stored nor W_K and W_V receive credit"),
-        (MIXED, "some of each"),
+        (MIXED, "some of each, own steps (always kept) among them"),
     ];
     let mut out = String::new();
     for (mark, meaning) in lines {

@@ -1,0 +1,180 @@
+//! What the quadrotor's commands share: its options, its defaults, and what the paper reported.
+
+use std::fmt::Display;
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+use backcut_engine::Cut;
+use backcut_kernels::NUMERICS_VERSION;
+use backcut_systems::Stream;
+use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig, VelocityReading};
+use backcut_training::{
+    AdamWSettings, Checkpoint, Optimizer, Precision, RunConfig, SystemChoice, config,
+};
+
+use crate::exit::UserError;
+
+/// Threshold of the global-norm clip: the paper's own figure, until this project's is measured.
+pub const CLIP: f64 = 4311.62;
+
+/// Updates of a run, and between evaluations.
+pub const UPDATES: u64 = 1000;
+/// Updates between evaluations.
+pub const EVALUATE_EVERY: u64 = 200;
+
+/// Options that choose the forward.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ForwardArgs {
+    /// Standard deviation of the velocity reading's noise in m/s, or `hidden`
+    #[arg(long, value_name = "SIGMA|hidden")]
+    pub noise: Option<String>,
+    /// Positions of memory that each layer reads, the current one included, or `all`
+    #[arg(long, value_name = "W|all")]
+    pub window: Option<String>,
+}
+
+impl ForwardArgs {
+    /// Puts what was asked for over `base` and checks the result.
+    pub fn resolve(&self, mut base: QuadrotorConfig) -> Result<Quadrotor> {
+        if let Some(noise) = &self.noise {
+            base.velocity =
+                noise.parse().map_err(|e| user(format!("--noise {noise}: {e}"), reading_hint()))?;
+        }
+        if let Some(window) = &self.window {
+            base.window = parse_window(window)?;
+        }
+        base.check().map_err(|e| user(&e, e.hint()))
+    }
+}
+
+fn reading_hint() -> &'static str {
+    "write a standard deviation in m/s, as 0.20, or `hidden`"
+}
+
+fn parse_window(text: &str) -> Result<Option<NonZeroUsize>> {
+    if text == "all" {
+        return Ok(None);
+    }
+    let window = text.parse().map_err(|_| {
+        let hint = "a window counts positions from 1 (the current token alone), or is `all`";
+        user(format!("--window {text}: not a window"), hint)
+    })?;
+    Ok(Some(window))
+}
+
+/// An error that the user can act on.
+pub fn user(what: impl Display, hint: impl Display) -> anyhow::Error {
+    UserError::new(what).hint(hint).into()
+}
+
+/// Parses a cut as the user typed it.
+pub fn parse_cut(text: &str) -> Result<Cut> {
+    text.parse().map_err(|e: backcut_engine::CutError| user(&e, e.hint()))
+}
+
+/// Parses a stream.
+pub fn parse_stream(text: &str) -> Result<Stream> {
+    match text {
+        "a" => Ok(Stream::A),
+        "b" => Ok(Stream::B),
+        other => Err(user(format!("--stream {other}: no such stream"), "streams are a and b")),
+    }
+}
+
+/// Reads a checkpoint.
+pub fn load(path: &std::path::Path) -> Result<Checkpoint> {
+    Checkpoint::load(path).map_err(|e| user(&e, e.hint()))
+}
+
+/// The quadrotor that a configuration names.
+pub fn settings(choice: &SystemChoice) -> Result<QuadrotorConfig> {
+    if choice.name != "quadrotor" {
+        let hint = "this command knows the quadrotor";
+        return Err(user(format!("a run of the system `{}`", choice.name), hint));
+    }
+    serde_json::from_value(choice.settings.clone()).map_err(|e| {
+        user(format!("the quadrotor's settings: {e}"), "use the version of backcut that wrote them")
+    })
+}
+
+/// How a configuration names a quadrotor.
+pub fn choice(system: &Quadrotor) -> Result<SystemChoice> {
+    let settings = serde_json::to_value(system.config())?;
+    Ok(SystemChoice { name: "quadrotor".to_owned(), settings })
+}
+
+/// A run with every default.
+pub fn default_run(system: &Quadrotor) -> Result<RunConfig> {
+    Ok(RunConfig {
+        system: choice(system)?,
+        cut: Cut::FF,
+        seed: 1,
+        stream: Stream::A,
+        start: None,
+        updates: UPDATES,
+        evaluations: config::evaluation_points(0, UPDATES, EVALUATE_EVERY),
+        optimizer: Optimizer { adamw: AdamWSettings::default(), clip: CLIP },
+        precision: Precision::F32,
+        numerics: NUMERICS_VERSION,
+    })
+}
+
+/// FF's mean error after 1000 updates that the paper's tables imply, m^2.
+pub fn paper_error(reading: VelocityReading) -> Option<f64> {
+    const BY_NOISE: [f64; 7] = [0.00471, 0.00515, 0.00582, 0.00609, 0.00599, 0.00596, 0.00597];
+    match reading {
+        VelocityReading::Hidden => Some(0.0055),
+        VelocityReading::Noise(sigma) => {
+            let step = (sigma / 0.05).round();
+            let is_listed = (sigma - step * 0.05).abs() < 1e-9;
+            BY_NOISE.get(step as usize).copied().filter(|_| is_listed)
+        }
+    }
+}
+
+/// What the policy is told, in words.
+pub fn describe(config: &QuadrotorConfig) -> String {
+    let reading = match config.velocity {
+        VelocityReading::Hidden => "velocity hidden".to_owned(),
+        VelocityReading::Noise(_) => format!("noise {} m/s", config.velocity),
+    };
+    match config.window {
+        Some(window) => format!("{reading}, window {window}"),
+        None => reading,
+    }
+}
+
+/// A count with thousands set apart.
+pub fn thousands(n: usize) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_values_stand_beside_their_own_noise() {
+        assert_eq!(paper_error(VelocityReading::Noise(0.0)), Some(0.00471));
+        assert_eq!(paper_error(VelocityReading::Noise(0.15)), Some(0.00609));
+        assert_eq!(paper_error(VelocityReading::Noise(0.3)), Some(0.00597));
+        assert_eq!(paper_error(VelocityReading::Noise(0.35)), None);
+        assert_eq!(paper_error(VelocityReading::Noise(0.12)), None);
+        assert_eq!(paper_error(VelocityReading::Hidden), Some(0.0055));
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(
+            [7, 999, 1000, 94_324, 1_234_567].map(thousands),
+            ["7", "999", "1,000", "94,324", "1,234,567"]
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! What defines a run: a value with canonical bytes and a hash.
+//!
+//! Two runs are the same run exactly when their canonical JSON is the same. A system's own settings
+//! are held as plain JSON, so that a user's system needs no change here; whoever builds the system
+//! from them checks them.
+
+use backcut_engine::Cut;
+use backcut_kernels::NUMERICS_VERSION;
+use backcut_systems::Stream;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::files::sha256;
+use crate::optimizer::Optimizer;
+use crate::trainer::Arm;
+
+/// Which system, and its settings.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystemChoice {
+    /// Its name on the command line.
+    pub name: String,
+    /// Its own configuration.
+    pub settings: Value,
+}
+
+/// Working precision of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// Single; oracles and derivative checks use double, training does not.
+    #[default]
+    F32,
+}
+
+/// The checkpoint a branch starts from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// Updates done before the branch.
+    pub update: u64,
+    /// Hash of the configuration that made it.
+    pub config: String,
+    /// Digest of everything in it.
+    pub digest: String,
+}
+
+/// A run as configured. [`RunConfig::check`] turns it into something that can run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// The system with its settings (noise, window, sizes).
+    pub system: SystemChoice,
+    /// The backward graph.
+    pub cut: Cut,
+    /// The source's seed.
+    pub seed: u64,
+    /// The stream of batches.
+    #[serde(default)]
+    pub stream: Stream,
+    /// For a branch: where it starts.
+    #[serde(default)]
+    pub start: Option<Start>,
+    /// Updates at the end of the run, those before a branch included.
+    pub updates: u64,
+    /// The updates after which the panel is evaluated.
+    pub evaluations: Vec<u64>,
+    /// Clipping and AdamW.
+    pub optimizer: Optimizer,
+    /// Working precision.
+    #[serde(default)]
+    pub precision: Precision,
+    /// The kernels' version: other kernels, other bits, another run.
+    pub numerics: u32,
+}
+
+/// A configuration that cannot run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct ConfigError {
+    what: String,
+    hint: String,
+}
+
+impl ConfigError {
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &str {
+        &self.hint
+    }
+}
+
+/// Every `every` updates after `start`, and at the end.
+pub fn evaluation_points(start: u64, updates: u64, every: u64) -> Vec<u64> {
+    let regular = (1..).map(|i| i * every.max(1));
+    let inside = regular.skip_while(|&u| u <= start).take_while(|&u| u < updates);
+    inside.chain([updates]).collect()
+}
+
+impl RunConfig {
+    /// Checks everything that does not need the system.
+    pub fn check(self) -> Result<ValidRun, ConfigError> {
+        let Self { updates, numerics, .. } = self;
+        let from = self.start.as_ref().map_or(0, |s| s.update);
+        if updates <= from {
+            return Err(ConfigError::new(
+                format!("a run of {updates} updates that starts after update {from}"),
+                "updates count from initialisation: ask for more than the start has",
+            ));
+        }
+        if self.evaluations.iter().any(|u| !(from + 1..=updates).contains(u)) {
+            return Err(ConfigError::new(
+                format!(
+                    "evaluations {:?} outside updates {}..={updates}",
+                    self.evaluations,
+                    from + 1
+                ),
+                "list updates of this run",
+            ));
+        }
+        if !self.evaluations.is_sorted_by(|a, b| a < b) {
+            return Err(ConfigError::new(
+                format!("evaluations {:?} are not in ascending order", self.evaluations),
+                "list every update once, in order",
+            ));
+        }
+        if numerics != NUMERICS_VERSION {
+            return Err(ConfigError::new(
+                format!(
+                    "numerics version {numerics}; this build computes version {NUMERICS_VERSION}"
+                ),
+                "results of different versions differ in their bits: use the build that made it",
+            ));
+        }
+        if self.seed.checked_add(self.stream.offset()).is_none() {
+            return Err(ConfigError::new(
+                format!("seed {} overflows on this stream", self.seed),
+                "choose a smaller seed",
+            ));
+        }
+        self.optimizer.check().map_err(|what| ConfigError::new(what, "correct the setting"))?;
+        let json = canonical(&serde_json::to_value(&self).map_err(|error| {
+            ConfigError::new(
+                format!("no JSON for the configuration: {error}"),
+                "use finite numbers",
+            )
+        })?);
+        let hash = sha256(json.as_bytes());
+        Ok(ValidRun { config: self, json, hash })
+    }
+}
+
+/// A checked configuration with its canonical bytes and their SHA-256.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ValidRun {
+    config: RunConfig,
+    json: String,
+    hash: String,
+}
+
+impl ValidRun {
+    /// The configuration.
+    pub fn config(&self) -> &RunConfig {
+        &self.config
+    }
+
+    /// Canonical JSON: keys sorted, no spaces, shortest numbers that read back to the same bits.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// SHA-256 of the canonical JSON, hexadecimal.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The part of it that a trainer needs.
+    pub fn arm(&self) -> Arm {
+        let RunConfig { cut, seed, stream, optimizer, .. } = self.config;
+        Arm { cut, seed, stream, optimizer }
+    }
+}
+
+/// JSON with sorted keys and no spaces. (`serde_json`'s own order depends on a feature that any crate
+/// in the tree may switch on.)
+pub fn canonical(value: &Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
+}
+
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| key.as_str());
+            text.push('{');
+            for (i, (key, value)) in entries.into_iter().enumerate() {
+                text.push_str(if i > 0 { "," } else { "" });
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                write_canonical(value, text);
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for (i, item) in items.iter().enumerate() {
+                text.push_str(if i > 0 { "," } else { "" });
+                write_canonical(item, text);
+            }
+            text.push(']');
+        }
+        scalar => text.push_str(&scalar.to_string()),
+    }
+}
+
+/// Where two JSON values differ: `path: ours here, theirs there`, one line each.
+pub fn differences(ours: &Value, theirs: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    collect_differences("", ours, theirs, &mut lines);
+    lines
+}
+
+fn collect_differences(path: &str, ours: &Value, theirs: &Value, lines: &mut Vec<String>) {
+    if let (Value::Object(a), Value::Object(b)) = (ours, theirs) {
+        let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let side = |map: &serde_json::Map<String, Value>| map.get(key).cloned();
+            let (ours, theirs) = (side(a).unwrap_or_default(), side(b).unwrap_or_default());
+            collect_differences(&path, &ours, &theirs, lines);
+        }
+    } else if ours != theirs {
+        lines.push(format!("{path}: {} asked for, {} there", canonical(ours), canonical(theirs)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::optimizer::AdamWSettings;
+
+    fn config() -> RunConfig {
+        RunConfig {
+            system: SystemChoice {
+                name: "toy".into(),
+                settings: json!({"b": 0.1, "a": [1, null]}),
+            },
+            cut: Cut::F_SG,
+            seed: 5,
+            stream: Stream::A,
+            start: None,
+            updates: 500,
+            evaluations: evaluation_points(0, 500, 200),
+            optimizer: Optimizer { adamw: AdamWSettings::default(), clip: 4311.62 },
+            precision: Precision::F32,
+            numerics: NUMERICS_VERSION,
+        }
+    }
+
+    #[test]
+    fn canonical_bytes_read_back_to_themselves() {
+        let valid = config().check().unwrap();
+        let again: RunConfig = serde_json::from_str(valid.json()).unwrap();
+        let again = again.check().unwrap();
+        assert_eq!(again, valid);
+        assert!(valid.json().starts_with("{\"cut\":\"F_SG\",\"evaluations\":[200,400,500]"));
+        assert!(valid.json().contains("{\"a\":[1,null],\"b\":0.1}"));
+    }
+
+    #[test]
+    fn every_field_reaches_the_hash_and_the_difference() {
+        let base = config().check().unwrap();
+        let other = RunConfig { seed: 6, ..config() }.check().unwrap();
+        assert_ne!(base.hash(), other.hash());
+        let value = |run: &ValidRun| serde_json::from_str::<Value>(run.json()).unwrap();
+        let lines = differences(&value(&base), &value(&other));
+        assert_eq!(lines, ["seed: 5 asked for, 6 there"]);
+    }
+
+    #[test]
+    fn configurations_that_cannot_run_say_why() {
+        let start = Some(Start { update: 500, config: String::new(), digest: String::new() });
+        for (bad, word) in [
+            (RunConfig { updates: 0, evaluations: vec![], ..config() }, "0 updates"),
+            (RunConfig { start, ..config() }, "starts after update 500"),
+            (RunConfig { evaluations: vec![501], ..config() }, "outside"),
+            (RunConfig { evaluations: vec![2, 2], ..config() }, "ascending"),
+            (RunConfig { numerics: 0, ..config() }, "numerics version 0"),
+            (RunConfig { seed: u64::MAX, stream: Stream::B, ..config() }, "overflows"),
+        ] {
+            let error = bad.check().unwrap_err();
+            assert!(error.to_string().contains(word), "{error}");
+            assert!(!error.hint().is_empty());
+        }
+        let unknown = config().check().unwrap().json().replacen("\"cut\"", "\"cuts\":1,\"cut\"", 1);
+        assert!(serde_json::from_str::<RunConfig>(&unknown).is_err());
+    }
+
+    #[test]
+    fn evaluation_points_end_with_the_run() {
+        assert_eq!(evaluation_points(0, 1000, 200), [200, 400, 600, 800, 1000]);
+        assert_eq!(evaluation_points(800, 1000, 200), [1000]);
+        assert_eq!(evaluation_points(100, 450, 200), [200, 400, 450]);
+        assert_eq!(evaluation_points(0, 7, 200), [7]);
+    }
+}

@@ -1,0 +1,44 @@
+//! Training through known dynamics, to the same bits every time.
+//!
+//! **Does**: turns batches into updates under a cut (clip by the global norm, AdamW), evaluates the
+//! fixed panel, keeps checkpoints and logs, and continues a killed run as if nothing had happened.
+//!
+//! **Refuses**: to know a system (it sees [`backcut_systems::System`]), to read a clock or an
+//! environment variable, to retry, patch or drop an update that failed.
+//!
+//! **One design decision.** Nothing random is carried from one update to the next: a batch is a
+//! function of (seed, stream, update). So a state is parameters, two moments and two counters; a
+//! branch is a state under another arm; and a resumed run is the run that never stopped.
+//!
+//! ```
+//! use backcut_training::{AdamWSettings, Moments, adamw, clip};
+//!
+//! let (params, gradient) = ([0.5_f32, -0.25], [30.0, 40.0]);
+//! let (gradient, factor) = clip(&gradient, 5.0);
+//! assert_eq!(factor, 0.1);
+//! let (update, state) = adamw(&AdamWSettings::default(), &params, &Moments::zeros(2), &gradient);
+//! assert!(update.iter().all(|u| *u < 0.0));
+//! assert_eq!(state.step, 1);
+//! ```
+
+pub mod checkpoint;
+pub mod config;
+mod evaluate;
+mod files;
+mod folder;
+pub mod log;
+mod optimizer;
+pub mod panels;
+pub mod run;
+mod tensors;
+mod trainer;
+
+pub use checkpoint::{Checkpoint, CheckpointError};
+pub use config::{ConfigError, Precision, RunConfig, Start, SystemChoice, ValidRun};
+pub use evaluate::{Evaluator, GROUP, Panel};
+pub use files::{sha256, write_atomically};
+pub use folder::Folder;
+pub use optimizer::{AdamWSettings, Moments, Optimizer, adamw, clip, clip_factor, step_in_place};
+pub use run::{Begin, Control, Progress, RunError, RunOptions, Summary};
+pub use tensors::{KEY, Tensors};
+pub use trainer::{Arm, State, TrainError, Trainer, UpdateLog};

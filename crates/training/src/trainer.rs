@@ -1,0 +1,265 @@
+//! One source learning under one cut: sample, roll, differentiate, clip, step.
+//!
+//! A [`Trainer`] owns everything an update touches and allocates it once. Whatever continues a run
+//! is a [`State`]; batches are a function of (seed, stream, update), so there is no generator to save.
+//!
+//! Only the loss and the norm are checked for finiteness while training. When one of them is not
+//! finite, the same pass runs again with every value watched (by determinism it meets the same
+//! numbers), and the error names where the first bad one appeared. The parameters stay as they were.
+
+use backcut_engine::{
+    BackwardError, Cut, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
+};
+use backcut_kernels::{Isa, Real, hash, optim};
+use backcut_systems::{BatchKey, Stream, System};
+
+use crate::evaluate::{Evaluator, Panel};
+use crate::optimizer::{Moments, Optimizer, clip_factor, step_in_place};
+
+/// What distinguishes one training run of a system from another.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Arm {
+    /// The backward graph.
+    pub cut: Cut,
+    /// The source's seed: initial parameters and batches.
+    pub seed: u64,
+    /// The stream the batches come from.
+    pub stream: Stream,
+    /// Clipping and AdamW.
+    pub optimizer: Optimizer,
+}
+
+/// Everything that continues a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct State<R> {
+    /// Updates done since initialisation.
+    pub update: u64,
+    /// Parameters, flat, in the layout's order.
+    pub params: Vec<R>,
+    /// AdamW's moments and its own count of steps.
+    pub moments: Moments<R>,
+}
+
+impl<R: Real> State<R> {
+    /// The initial parameters of a source; the stream plays no part.
+    pub fn initial(system: &dyn System<R>, seed: u64) -> Self {
+        let params = system.program().layout().initialise(seed);
+        let moments = Moments::zeros(params.len());
+        Self { update: 0, params, moments }
+    }
+
+    /// Fingerprint of the parameters, as the log records it.
+    pub fn hash(&self) -> u64 {
+        hash::hash_values(Isa::detect(), 0, &self.params)
+    }
+}
+
+/// What one update did.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct UpdateLog {
+    /// Updates done, this one included: the first update is number 1.
+    pub update: u64,
+    /// The loss before the update, summed over batch and steps.
+    pub loss: f64,
+    /// Global norm of the gradient.
+    pub raw_norm: f64,
+    /// `factor * raw_norm`.
+    pub clipped_norm: f64,
+    /// The clipping factor; 1 where nothing was clipped.
+    pub factor: f64,
+    /// Fingerprint of the parameters after the update.
+    pub hash: u64,
+}
+
+impl UpdateLog {
+    /// The gradient was longer than the threshold.
+    pub fn is_clipped(&self) -> bool {
+        self.factor < 1.0
+    }
+}
+
+/// Why training stopped. Updates are counted from 1, as in the log.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum TrainError {
+    /// The rollout failed.
+    #[error("update {update}: {source}")]
+    Roll {
+        /// The update.
+        update: u64,
+        /// Trajectory and step.
+        source: RollError,
+    },
+    /// The backward failed, or met a number that is not finite.
+    #[error("update {update}: {source}")]
+    Backward {
+        /// The update.
+        update: u64,
+        /// Instruction, step, trajectory and edge.
+        source: BackwardError,
+    },
+    /// Every adjoint is finite, but their sum over steps is not.
+    #[error(
+        "update {update}: the gradient of `{parameter}` is not finite, though every adjoint is"
+    )]
+    Gradient {
+        /// The update.
+        update: u64,
+        /// The first such parameter.
+        parameter: String,
+    },
+    /// The panel could not be evaluated.
+    #[error("evaluation after update {update}: {source}")]
+    Panel {
+        /// Updates done.
+        update: u64,
+        /// Trajectory of the panel and step.
+        source: RollError,
+    },
+    /// The cut does not fit the program.
+    #[error(transparent)]
+    Cut(BackwardError),
+    /// The forward does not fit the program.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
+    /// A state of another program.
+    #[error(transparent)]
+    Length(#[from] WrongLength),
+}
+
+impl TrainError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Roll { .. } | Self::Panel { .. } => {
+                "the policy diverged: look at the norms in the log, lower optimizer.adamw.rate"
+            }
+            Self::Backward { source, .. } | Self::Cut(source) => source.hint(),
+            Self::Gradient { .. } => "lower the loss's scale or optimizer.adamw.rate",
+            Self::Forward(_) => "choose a window between 1 and the number of steps",
+            Self::Length(_) => "the state belongs to a policy of another size",
+        }
+    }
+}
+
+/// A training run in memory.
+pub struct Trainer<'s, R: Real> {
+    system: &'s dyn System<R>,
+    arm: Arm,
+    update: u64,
+    model: Model<R>,
+    moments: Moments<R>,
+    rollout: Rollout<R>,
+    workspace: Workspace<R>,
+    evaluator: Evaluator<R>,
+}
+
+impl<'s, R: Real> Trainer<'s, R> {
+    /// Starts a source from its initial parameters.
+    pub fn new(system: &'s dyn System<R>, arm: Arm) -> Result<Self, TrainError> {
+        Self::resume(system, arm, State::initial(system, arm.seed))
+    }
+
+    /// Continues from a state, under the same arm or another.
+    pub fn resume(
+        system: &'s dyn System<R>,
+        arm: Arm,
+        state: State<R>,
+    ) -> Result<Self, TrainError> {
+        let State { update, params, moments } = state;
+        for moment in [&moments.first, &moments.second] {
+            if moment.len() != params.len() {
+                return Err(WrongLength { got: moment.len(), want: params.len() }.into());
+            }
+        }
+        let program = system.program();
+        let model = Model::new(program, Isa::detect(), params)?;
+        let rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
+        let workspace = Workspace::new(&rollout, &[arm.cut]).map_err(TrainError::Cut)?;
+        let evaluator = Evaluator::new(system)?;
+        Ok(Self { system, arm, update, model, moments, rollout, workspace, evaluator })
+    }
+
+    /// The arm.
+    pub fn arm(&self) -> &Arm {
+        &self.arm
+    }
+
+    /// Updates done since initialisation.
+    pub fn update(&self) -> u64 {
+        self.update
+    }
+
+    /// The model as it is now.
+    pub fn model(&self) -> &Model<R> {
+        &self.model
+    }
+
+    /// AdamW's memory as it is now.
+    pub fn moments(&self) -> &Moments<R> {
+        &self.moments
+    }
+
+    /// The batch of the last update, rolled.
+    pub fn rollout(&self) -> &Rollout<R> {
+        &self.rollout
+    }
+
+    /// The gradient of the last update, before clipping.
+    pub fn gradient(&self) -> &[R] {
+        self.workspace.gradient(0)
+    }
+
+    /// A copy of everything that continues this run.
+    pub fn state(&self) -> State<R> {
+        State {
+            update: self.update,
+            params: self.model.values().to_vec(),
+            moments: self.moments.clone(),
+        }
+    }
+
+    /// One update. Allocates nothing.
+    pub fn step(&mut self) -> Result<UpdateLog, TrainError> {
+        let update = self.update + 1;
+        let Arm { seed, stream, optimizer, .. } = self.arm;
+        let key = BatchKey { seed, stream, update: self.update };
+        self.system.fill_batch(key, &mut self.rollout);
+        let loss = self
+            .model
+            .roll_into(&mut self.rollout)
+            .map_err(|source| TrainError::Roll { update, source })?;
+        let backward = |source| TrainError::Backward { update, source };
+        self.workspace.backward(&self.model, &self.rollout).map_err(backward)?;
+        let isa = self.model.isa();
+        let raw_norm = optim::global_norm(isa, self.workspace.gradient(0));
+        if !raw_norm.is_finite() {
+            self.workspace.backward_checked(&self.model, &self.rollout).map_err(backward)?;
+            return Err(TrainError::Gradient { update, parameter: self.bad_parameter() });
+        }
+        let factor = clip_factor(raw_norm, optimizer.clip);
+        let (moments, gradient) = (&mut self.moments, self.workspace.gradient(0));
+        self.model.edit(|theta| {
+            let factor = R::from_f64(factor);
+            step_in_place(isa, &optimizer.adamw, factor, theta, moments, gradient);
+        });
+        self.update = update;
+        let hash = hash::hash_values(isa, 0, self.model.values());
+        let clipped_norm = factor * raw_norm;
+        Ok(UpdateLog { update, loss, raw_norm, clipped_norm, factor, hash })
+    }
+
+    /// The fixed panel under the parameters as they are now.
+    pub fn evaluate(&mut self) -> Result<Panel, TrainError> {
+        self.evaluator
+            .evaluate(self.system, &self.model)
+            .map_err(|source| TrainError::Panel { update: self.update, source })
+    }
+
+    fn bad_parameter(&self) -> String {
+        let gradient = self.workspace.gradient(0);
+        let parameters = self.model.program().layout().parameters();
+        let is_bad = |range: std::ops::Range<usize>| gradient[range].iter().any(|g| !g.is_finite());
+        let bad = parameters.iter().find(|p| is_bad(p.range()));
+        bad.map_or_else(|| "the whole vector".to_owned(), |p| p.name.clone())
+    }
+}

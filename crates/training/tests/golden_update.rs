@@ -1,0 +1,49 @@
+//! One full update of the quadrotor, pinned.
+//!
+//! Changing a value here means that bits changed: bump `NUMERICS_VERSION` in `kernels` with it, so that
+//! old and new results are never mixed. The configuration is spelled out; calibration does not move it.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
+use backcut_engine::Cut;
+use backcut_kernels::NUMERICS_VERSION;
+use backcut_systems::Stream;
+use backcut_systems::policy::{Initialisation, Transformer};
+use backcut_systems::quadrotor::{InitialSpread, QuadrotorConfig, VelocityReading};
+use backcut_training::{AdamWSettings, Arm, Optimizer, Trainer};
+
+#[test]
+fn the_first_updates_of_one_source_have_these_bits() {
+    let config = QuadrotorConfig {
+        velocity: VelocityReading::Noise(0.2),
+        window: None,
+        spread: InitialSpread {
+            position_m: 0.04,
+            attitude_rad: 0.04,
+            velocity_mps: 0.08,
+            rates_radps: 0.04,
+        },
+        policy: Transformer {
+            steps: 32,
+            width: 64,
+            layers: 2,
+            heads: 4,
+            hidden: 192,
+            initialisation: Initialisation::Pytorch,
+        },
+        batch: 8,
+    };
+    let system = config.check().unwrap();
+    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1000.0 };
+    let found = [Cut::FF, Cut::F_SG].map(|cut| {
+        let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer };
+        let mut trainer = Trainer::<f32>::new(&system, arm).unwrap();
+        [(); 2].map(|()| trainer.step().unwrap().hash)
+    });
+    let golden = [
+        [0x190c_a686_a1d2_1d32, 0x1488_54c7_d230_74be],
+        [0x694d_2e95_d18e_416a, 0x208f_ae38_168e_ca45],
+    ];
+    assert_eq!(NUMERICS_VERSION, 1, "pin the values of the new version");
+    assert_eq!(found, golden, "{found:#018x?}");
+}
