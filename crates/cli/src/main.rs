@@ -5,11 +5,12 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 mod commands;
 mod exit;
 mod quadrotor;
+mod shape;
 
 #[derive(Parser)]
 #[command(name = "backcut", version, about, arg_required_else_help = true)]
@@ -20,6 +21,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// What a cut keeps and what it cuts: words, a drawing, counts, and the reach of a loss.
+    Explain(commands::explain::Args),
+    /// Run the oracles on small programs, for every kind of cut, and print the errors.
+    Check(commands::check::Args),
+    /// Measure products, training updates, long rollouts and threads on this machine.
+    Bench(commands::bench::Args),
     /// Train a policy through known dynamics under a cut.
     Train(commands::train::Args),
     /// Evaluate a checkpoint on the fixed panel.
@@ -32,17 +39,26 @@ enum Command {
     Export(commands::export::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
+    /// Print a completion script for a shell.
+    Completions(commands::completions::Args),
+    /// Print the manual page, or write one page per command into a folder.
+    Man(commands::man::Args),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
+        Command::Explain(args) => commands::explain::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
         Command::Train(args) => commands::train::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Stats(args) => commands::stats::run(&args),
+        Command::Completions(args) => commands::completions::run(&args, Cli::command()),
+        Command::Man(args) => commands::man::run(&args, Cli::command()),
     };
     exit::report(outcome)
 }

@@ -12,7 +12,7 @@ use backcut_kernels::elementwise as ew;
 use backcut_kernels::product::{bias_gradient, weight_gradient};
 use backcut_kernels::{Isa, Real, norm};
 
-use crate::cut::{Cut, StateCredit};
+use crate::cut::Cut;
 use crate::fault::{Fault, Phase};
 use crate::forward::MemoryReads;
 use crate::graph::Flow;
@@ -353,10 +353,7 @@ impl<R: Real> Workspace<R> {
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
                 // A state edge moves a path from lane i to lane i + 1; the last lane's is dropped.
-                let (moves, count) = match group.state {
-                    StateCredit::Full => (0, 1),
-                    StateCredit::Steps(_) => (1, group.lanes - 1),
-                };
+                let (moves, count) = group.state_edges().map_or((0, 1), |edges| (1, edges));
                 for i in 0..count {
                     let from = self.adjoints.range(carried.read, group.first_lane + i);
                     let to = (group.first_lane + i + moves) * len;
@@ -371,7 +368,7 @@ impl<R: Real> Workspace<R> {
             }
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
-                let inside = group.segment_start(self.prefix, t) < t;
+                let inside = t > self.prefix && group.is_near(self.prefix, t - 1, t);
                 if !inside && group.alpha == 0.0 {
                     continue;
                 }
@@ -818,7 +815,7 @@ impl<R: Real> Workspace<R> {
         let width = graph.width(site);
         let len = width * record.frame.rows;
         let reads = Reads { lo: 0, hi: tokens, hidden: None };
-        let flows = graph.flows[site].clone();
+        let flows = &graph.flows[site];
         let starts = [q, key, value].map(|s| self.condition_adjoints.block(s).start);
         let waiting = &mut self.sets[index];
         let (before, own) = self.condition_adjoints.split(site);

@@ -43,6 +43,23 @@ impl Mask {
     }
 }
 
+impl MemoryReads {
+    /// The first position that the query at step `t` may read, and the mask's row for it.
+    pub(crate) fn at(&self, t: usize) -> (usize, Option<&[bool]>) {
+        match self {
+            Self::All => (0, None),
+            Self::Window(w) => ((t + 1).saturating_sub(w.get()), None),
+            Self::Mask(mask) => (0, Some(mask.hidden(t))),
+        }
+    }
+
+    /// Whether the query at step `t` reads position `j`.
+    pub fn shows(&self, t: usize, j: usize) -> bool {
+        let (lo, hidden) = self.at(t);
+        j >= lo && j <= t && hidden.is_none_or(|hidden| !hidden[j])
+    }
+}
+
 /// Values fed from outside in place of a site's own: teacher forcing, probes on common inputs.
 ///
 /// An overridden value is a constant: no cut sends credit through it.
@@ -230,18 +247,13 @@ impl<R: Real> ForwardSpec<R> {
 
     /// Positions `lo..=t` and the mask's row for the query at step `t`.
     pub(crate) fn reads_at(&self, t: usize) -> backcut_kernels::attention::Reads<'_> {
-        let (lo, hidden) = match &self.reads {
-            MemoryReads::All => (0, None),
-            MemoryReads::Window(w) => ((t + 1).saturating_sub(w.get()), None),
-            MemoryReads::Mask(mask) => (0, Some(mask.hidden(t))),
-        };
+        let (lo, hidden) = self.reads.at(t);
         backcut_kernels::attention::Reads { lo, hi: t + 1, hidden }
     }
 
     /// Whether the query at step `t` reads position `j`.
     pub(crate) fn is_read(&self, t: usize, j: usize) -> bool {
-        let reads = self.reads_at(t);
-        j >= reads.lo && j <= t && reads.hidden.is_none_or(|hidden| !hidden[j])
+        self.reads.shows(t, j)
     }
 }
 

@@ -129,6 +129,21 @@ impl Group {
         first + (t - first) / self.segment * self.segment
     }
 
+    /// Whether steps `from < to` share a segment: then everything passes, else what the variant and
+    /// `alpha` leave.
+    pub fn is_near(&self, first: usize, from: usize, to: usize) -> bool {
+        self.segment_start(first, to) <= from
+    }
+
+    /// State edges that one path may pass at most; `None` for any number.
+    pub fn state_edges(&self) -> Option<usize> {
+        match self.state {
+            StateCredit::Full => None,
+            // Lane `i` holds the paths that passed `i` of them.
+            StateCredit::Steps(_) => Some(self.lanes - 1),
+        }
+    }
+
     /// Slots for positions of the current segment.
     pub fn near_slots(&self, steps: usize) -> usize {
         if self.segment > 1 { self.segment.min(steps) } else { 0 }

@@ -14,6 +14,8 @@
 mod ages;
 mod backward;
 mod cut;
+pub mod edges;
+mod export;
 mod fault;
 mod forward;
 mod graph;
@@ -31,6 +33,7 @@ mod workspace;
 pub use ages::{StateJacobians, gradient_by_age, state_jacobians};
 pub use backward::{BackwardError, Seeds};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
+pub use export::{EXPORT_VERSION, ExportError, export};
 pub use fault::{Fault, Phase};
 pub use forward::{Donor, ForwardError, ForwardSpec, Mask, MemoryReads, Override};
 pub use layout::{Init, Layout, Parameter};

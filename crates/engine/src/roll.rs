@@ -71,6 +71,9 @@ impl<R: Real> Model<R> {
     fn run<const CHECKED: bool>(&self, rollout: &mut Rollout<R>) -> Result<(), RollError> {
         let program = self.program();
         self.run_condition(rollout);
+        if CHECKED {
+            check_condition(rollout)?;
+        }
         rollout.row_loss.fill(0.0);
         for t in 0..rollout.steps() {
             for site in 0..program.step.nodes.len() {
@@ -253,6 +256,21 @@ fn carry<R: Real>(rollout: &mut Rollout<R>, carried: &Carried, t: usize, initial
 enum Initial {
     State(usize),
     Register(usize),
+}
+
+/// The first bad value of the condition, which belongs to no step.
+fn check_condition<R: Real>(rollout: &Rollout<R>) -> Result<(), RollError> {
+    let program = rollout.program();
+    let record = &rollout.condition;
+    for (site, node) in program.condition.nodes.iter().enumerate() {
+        let values = &record.values[record.frame.range(site, 0)];
+        if let Some(mut fault) = Fault::find(Phase::Forward, node, 0, values) {
+            fault.instruction = format!("condition's {}", fault.instruction);
+            fault.row /= program.tokens;
+            return Err(RollError::NonFinite(fault));
+        }
+    }
+    Ok(())
 }
 
 fn check_bound<R: Real>(

@@ -147,14 +147,16 @@ impl<R: Real> Rollout<R> {
         &self.spec
     }
 
-    /// Heap bytes of the record.
+    /// Heap bytes of all numbers it holds: the record, initial values, and what is fed from outside.
     pub fn bytes(&self) -> usize {
         let attended = self.caches.iter().chain(&self.crosses).chain(&self.sets);
         let initial = self.initial_states.iter().chain(&self.initial_registers);
+        let given = self.spec.overrides.iter().map(|o| &o.values);
+        let outside = self.fixed.iter().map(|f| &f.values).chain(given);
         self.step.bytes()
             + self.condition.bytes()
             + attended.map(Attended::bytes).sum::<usize>()
-            + initial.map(|v| v.len() * size_of::<R>()).sum::<usize>()
+            + initial.chain(outside).map(|v| v.len() * size_of::<R>()).sum::<usize>()
             + self.row_loss.len() * size_of::<f64>()
     }
 

@@ -1,8 +1,13 @@
 //! One module per subcommand: its arguments as typed, and what it does.
 
+pub mod bench;
 pub mod calibrate;
+pub mod check;
+pub mod completions;
 pub mod evaluate;
+pub mod explain;
 pub mod export;
 pub mod inspect;
+pub mod man;
 pub mod stats;
 pub mod train;

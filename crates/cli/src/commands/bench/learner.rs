@@ -1,0 +1,67 @@
+//! An update taken apart: for programs that are no system, and for several graphs at once.
+
+use std::sync::Arc;
+
+use backcut_engine::{Cut, ForwardSpec, Model, Program, Rollout, Workspace};
+use backcut_kernels::Isa;
+use backcut_kernels::optim::{self, AdamW};
+
+/// The quadrotor study's settings.
+const ADAMW: AdamW = AdamW { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 };
+const CLIP: f64 = 1.0;
+
+/// Everything one update touches.
+pub struct Learner {
+    model: Model<f32>,
+    rollout: Rollout<f32>,
+    workspace: Workspace<f32>,
+    moments: [Vec<f32>; 2],
+    updates: u64,
+}
+
+impl Learner {
+    pub fn new(
+        isa: Isa,
+        program: &Arc<Program>,
+        rows: usize,
+        steps: usize,
+        spec: ForwardSpec<f32>,
+        cuts: &[Cut],
+    ) -> anyhow::Result<Self> {
+        let params = program.layout().initialise::<f32>(1);
+        let moments = [vec![0.0; params.len()], vec![0.0; params.len()]];
+        let model = Model::new(program, isa, params)?;
+        let rollout = Rollout::new(program, rows, steps, spec)?;
+        let workspace = Workspace::new(&rollout, cuts)?;
+        Ok(Self { model, rollout, workspace, moments, updates: 0 })
+    }
+
+    /// Bytes of the record, the backward's buffers and the packed weights.
+    pub fn bytes(&self) -> usize {
+        self.rollout.bytes() + self.workspace.bytes() + self.model.packed_bytes()
+    }
+
+    /// A batch, its rollout and the gradients of all cuts.
+    pub fn differentiate(
+        &mut self,
+        fill: impl FnOnce(u64, &mut Rollout<f32>),
+    ) -> anyhow::Result<()> {
+        fill(self.updates, &mut self.rollout);
+        self.updates += 1;
+        self.model.roll_into(&mut self.rollout)?;
+        Ok(self.workspace.backward(&self.model, &self.rollout)?)
+    }
+
+    /// One whole update under the first cut.
+    pub fn update(&mut self, fill: impl FnOnce(u64, &mut Rollout<f32>)) -> anyhow::Result<()> {
+        self.differentiate(fill)?;
+        let isa = self.model.isa();
+        let gradient = self.workspace.gradient(0);
+        let factor = (CLIP / optim::global_norm(isa, gradient)).min(1.0) as f32;
+        let ([first, second], step) = (&mut self.moments, self.updates);
+        self.model.edit(|theta| {
+            optim::adamw(isa, &ADAMW, step, factor, theta, first, second, gradient);
+        });
+        Ok(())
+    }
+}

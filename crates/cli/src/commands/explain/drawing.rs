@@ -1,0 +1,219 @@
+//! The drawing: a triangle of queries and positions, the line of states, the reach of one loss.
+//!
+//! All three share their columns: a column is a step, or a block of steps where there are too many.
+
+use std::fmt::Write as _;
+
+use backcut_engine::edges::{Edge, Fate, Through};
+
+use super::{Explained, words};
+
+/// Cells that fit beside the labels in 80 columns, two characters each.
+const CELLS: usize = 34;
+const LABEL: usize = 9;
+
+const OWN: char = 'o';
+const KEPT: char = '#';
+const WEIGHTS: char = '-';
+const SCALED: char = '~';
+const DROPPED: char = '.';
+const MIXED: char = '+';
+const NOTHING: char = '.';
+
+/// Steps as columns of the drawing.
+struct Columns {
+    steps: usize,
+    per_cell: usize,
+}
+
+impl Columns {
+    fn new(steps: usize) -> Self {
+        Self { steps, per_cell: steps.div_ceil(CELLS) }
+    }
+
+    fn cells(&self) -> usize {
+        self.steps.div_ceil(self.per_cell)
+    }
+
+    fn steps_of(&self, cell: usize) -> std::ops::Range<usize> {
+        cell * self.per_cell..((cell + 1) * self.per_cell).min(self.steps)
+    }
+
+    /// The number of every fourth column above it.
+    fn header(&self, label: &str) -> String {
+        let mut out = format!("{label:>LABEL$} ");
+        for cell in (0..self.cells()).step_by(4) {
+            let _ = write!(out, "{:<8}", cell * self.per_cell);
+        }
+        end(&out)
+    }
+
+    fn row(label: &str, cells: impl Iterator<Item = String>) -> String {
+        let mut out = format!("{label:>LABEL$} ");
+        cells.for_each(|cell| {
+            let _ = write!(out, "{cell:<2}");
+        });
+        end(&out)
+    }
+}
+
+fn end(line: &str) -> String {
+    format!("{}\n", line.trim_end())
+}
+
+/// The whole drawing.
+pub fn draw(explained: &Explained<'_>) -> String {
+    let columns = Columns::new(explained.shape.steps);
+    let mut out = triangle(explained, &columns);
+    out.push('\n');
+    out.push_str(&states(explained, &columns));
+    out.push('\n');
+    out.push_str(&reach(explained, &columns));
+    out
+}
+
+/// What one cell of the triangle shows, as more edges are seen.
+#[derive(Clone, Copy, PartialEq)]
+enum Cell {
+    Unread,
+    All(char),
+}
+
+impl Cell {
+    fn see(&mut self, mark: char) {
+        *self = match *self {
+            Self::Unread => Self::All(mark),
+            Self::All(seen) if seen == mark => Self::All(mark),
+            Self::All(_) => Self::All(MIXED),
+        };
+    }
+}
+
+fn mark(fate: Fate) -> char {
+    match fate {
+        Fate::Kept => KEPT,
+        Fate::WeightsOnly => WEIGHTS,
+        Fate::Scaled(_) => SCALED,
+        Fate::Dropped => DROPPED,
+    }
+}
+
+/// Memory edges of the first layer; the rule of a cut is the same in all of them.
+fn triangle(explained: &Explained<'_>, columns: &Columns) -> String {
+    let size = columns.cells();
+    let mut cells = vec![Cell::Unread; size * size];
+    let in_first = |e: &&Edge| e.through == Through::Cache && e.index == 0;
+    for edge in explained.edges.edges().iter().filter(in_first) {
+        let (t, j) = (edge.to / columns.per_cell, edge.from / columns.per_cell);
+        cells[t * size + j].see(mark(edge.fate));
+    }
+    for i in 0..size {
+        let own = &mut cells[i * size + i];
+        match columns.per_cell {
+            1 => *own = Cell::All(OWN),
+            // A block's own positions are kept, whatever else it holds.
+            _ => own.see(KEPT),
+        }
+    }
+    let layers = match explained.shape.layers {
+        1 => "the only layer",
+        2 => "both layers",
+        _ => "every layer",
+    };
+    let mut out =
+        format!("MEMORY, the same in {layers}: query of step t (row) reads step j (column)\n");
+    if columns.per_cell > 1 {
+        let _ = writeln!(out, "each cell stands for {0} x {0} steps", columns.per_cell);
+    }
+    out.push_str(&columns.header("t   j ="));
+    for t in 0..size {
+        let marks = (0..=t).map(|j| match cells[t * size + j] {
+            Cell::Unread => String::new(),
+            Cell::All(mark) => mark.to_string(),
+        });
+        out.push_str(&Columns::row(&format!("{}   ", t * columns.per_cell), marks));
+    }
+    out.push('\n');
+    out.push_str(&legend(&cells));
+    out
+}
+
+fn legend(cells: &[Cell]) -> String {
+    let lines = [
+        (OWN, "own step: always kept"),
+        (KEPT, "kept: credit reaches what step j stored, and whatever that was made from"),
+        (WEIGHTS, "weights only: W_K and W_V receive credit, what step j stored does not"),
+        (SCALED, "scaled: W_K and W_V receive all credit, what step j stored a part of it"),
+        (DROPPED, "cut: neither what step j stored nor W_K and W_V receive credit"),
+        (MIXED, "some of each, own steps (always kept) among them"),
+    ];
+    let mut out = String::new();
+    for (mark, meaning) in lines {
+        if cells.contains(&Cell::All(mark)) {
+            let _ = writeln!(out, "  {mark}  {meaning}");
+        }
+    }
+    if cells_unread(cells) {
+        let _ = writeln!(out, "     blank: not read in the forward, so no edge");
+    }
+    out
+}
+
+/// Whether the triangle has holes: only a forward window makes them.
+fn cells_unread(cells: &[Cell]) -> bool {
+    let size = cells.len().isqrt();
+    (0..size).any(|t| cells[t * size..][..=t].contains(&Cell::Unread))
+}
+
+/// The line of physical states, with every edge between neighbours.
+fn states(explained: &Explained<'_>, columns: &Columns) -> String {
+    let edges = &explained.edges;
+    let is_cut = edges.tally(|e| e.through == Through::State).dropped > 0;
+    let link = if is_cut { "|" } else { "=" };
+    let note = match edges.state_edges_per_path() {
+        None => "kept: credit passes through all of them".to_owned(),
+        Some(0) => "cut: no credit passes from one step to the one before".to_owned(),
+        Some(1) => "kept, but any one path passes at most 1 of them".to_owned(),
+        Some(count) => format!("kept, but any one path passes at most {count} of them"),
+    };
+    let mut out = format!("STATE edges ({link}) are {note}\n");
+    let last = columns.cells() - 1;
+    let cells = (0..=last).map(|cell| if cell < last { format!("o{link}") } else { "o".into() });
+    out.push_str(&Columns::row("", cells));
+    out
+}
+
+/// For each step, through how many state edges the loss reaches it.
+fn reach(explained: &Explained<'_>, columns: &Columns) -> String {
+    let reach = &explained.reach;
+    let step = reach.loss_step();
+    let mut out =
+        format!("REACH of the loss at step {step}: how few state edges suffice to get there\n");
+    out.push_str(&columns.header("step"));
+    let fewest = |of: &dyn Fn(usize) -> Option<usize>| -> Vec<Option<usize>> {
+        (0..columns.cells()).map(|cell| columns.steps_of(cell).filter_map(of).min()).collect()
+    };
+    let tap = |name: &str| explained.program.tap(name);
+    let layers = 0..explained.shape.layers;
+    let stored: Vec<_> = layers.filter_map(|layer| tap(&format!("block{layer}.stored"))).collect();
+    let to_stored = |j: usize| stored.iter().filter_map(|&site| reach.at(j, site)).min();
+    let rows = [
+        ("action", fewest(&|j| reach.at(j, tap("action")?))),
+        ("stored", fewest(&to_stored)),
+        ("W_K, W_V", fewest(&|j| reach.stored_weights(j))),
+    ];
+    for (label, row) in rows {
+        let cells = row.iter().map(|cell| match cell {
+            Some(count) if *count < 100 => count.to_string(),
+            Some(_) => MIXED.to_string(),
+            None => NOTHING.to_string(),
+        });
+        out.push_str(&Columns::row(label, cells));
+    }
+    out.push_str(&words::wrap(
+        "action: what the policy did. stored: its representation in any layer. W_K, W_V: the \
+         weights that project what that step stored, by way of later queries. A dot: no credit.",
+        2,
+    ));
+    out
+}

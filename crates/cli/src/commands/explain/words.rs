@@ -1,0 +1,95 @@
+//! A cut in plain words.
+
+use backcut_engine::{Cut, MemoryCredit, StateCredit};
+
+/// Lines of text end before this column.
+const WIDTH: usize = 78;
+
+/// What a cut keeps and cuts, as a paragraph, with what it equals at this length.
+pub fn meaning(cut: Cut, steps: usize, window: Option<usize>) -> String {
+    let mut text = format!("{cut}: {}", sentence(cut));
+    if let MemoryCredit::Stored { segment: Some(length) } = cut.memory {
+        let twin = match length.get() as usize {
+            1 => Some(MemoryCredit::Stored { segment: None }),
+            length if length >= steps => Some(MemoryCredit::Full),
+            _ => None,
+        };
+        if let Some(memory) = twin {
+            let twin = Cut { memory, ..cut };
+            text.push_str(&format!(" In {steps} steps this is {twin}, bit by bit."));
+        }
+    }
+    if let Some(window) = window {
+        text.push_str(&format!(
+            " The forward itself reads only the last {window} positions: what it does not read is \
+             no edge under any cut."
+        ));
+    }
+    wrap(&text, 0)
+}
+
+/// The same as one sentence or a few, independent of the length.
+pub fn sentence(cut: Cut) -> String {
+    let state = match cut.state {
+        StateCredit::Full => {
+            "Through physical states a loss reaches every earlier step.".to_owned()
+        }
+        StateCredit::Steps(k) if k.get() == 1 => {
+            "A loss reaches the action of its own step; every state edge is cut.".to_owned()
+        }
+        StateCredit::Steps(k) => {
+            let edges = k.get() - 1;
+            let plural = if edges == 1 { "" } else { "s" };
+            format!("Any path from a loss passes at most {edges} state edge{plural}.")
+        }
+    };
+    let memory = match cut.memory {
+        MemoryCredit::Full => {
+            "Through memory it reaches everything that earlier steps stored.".to_owned()
+        }
+        MemoryCredit::Projected => {
+            "What earlier steps stored is a constant: neither it nor the weights that project it \
+             (W_K, W_V) receive credit from later queries."
+                .to_owned()
+        }
+        MemoryCredit::Stored { segment: None } => {
+            "What earlier steps stored receives no credit from later queries; the weights that \
+             project it (W_K, W_V) do."
+                .to_owned()
+        }
+        MemoryCredit::Stored { segment: Some(length) } => format!(
+            "Memory is cut into segments of {length} steps: within a segment a query sends credit \
+             to what was stored; across a boundary only the weights that project it (W_K, W_V) \
+             receive credit, what was stored does not."
+        ),
+        MemoryCredit::Scaled { alpha } => format!(
+            "What earlier steps stored receives {} of the credit from later queries; the weights \
+             that project it (W_K, W_V) receive all of it.",
+            alpha.get()
+        ),
+    };
+    format!("{state} {memory}")
+}
+
+/// Breaks text into lines, each after `indent` spaces.
+pub fn wrap(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        if column > 0 && column + 1 + word.len() > WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word.len();
+    }
+    out.push('\n');
+    out
+}

@@ -1,0 +1,90 @@
+//! What a user of `backcut explain` sees: output, exit codes, hints.
+
+#![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
+
+mod common;
+
+use common::{Seen, backcut};
+
+#[test]
+fn segments_are_taught_at_a_glance() {
+    let seen = backcut(&["explain", "SEG-8", "--steps", "32"]);
+    assert_eq!((seen.code, seen.err.as_str()), (0, ""));
+    // Golden, version 1: to change it on purpose, replace the file by what the command prints.
+    assert_eq!(seen.out, include_str!("golden/explain_seg-8.txt"));
+}
+
+#[test]
+fn every_cut_and_length_fits_eighty_columns() {
+    let cuts = ["FF", "fd", "F_SG", "SEG-3", "F_A0.25", "KF", "K_SG", "K4_SEG-8", "K12D"];
+    for cut in cuts {
+        for steps in ["1", "2", "33", "34", "35", "99", "320"] {
+            let seen = backcut(&["explain", cut, "--steps", steps]);
+            assert_eq!(seen.code, 0, "{cut}, {steps}: {}", seen.err);
+            let longest = seen.out.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= 80, "{cut}, {steps}: {longest} columns");
+            assert!(seen.out.is_ascii(), "{cut}, {steps}");
+        }
+    }
+}
+
+#[test]
+fn a_window_leaves_blanks() {
+    let seen = backcut(&["explain", "FF", "--steps", "6", "--window", "2"]);
+    assert!(seen.out.contains("\n     5            # o\n"), "{}", seen.out);
+    assert!(seen.out.contains("blank: not read"), "{}", seen.out);
+}
+
+#[test]
+fn one_step_credit_stops_at_the_own_action() {
+    let seen = backcut(&["explain", "KF", "--steps", "4", "--step", "2", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(json["cut"], "KF");
+    assert_eq!(json["state_edges_per_path"], 0);
+    assert_eq!(json["reach"]["action"], serde_json::json!([null, null, 0]));
+    // Memory still carries credit to what earlier steps stored.
+    assert_eq!(json["reach"]["stored"][0], serde_json::json!([0, 0, 0]));
+    assert_eq!(json["edges"][0]["through"], "state");
+    assert_eq!(json["edges"][0]["dropped"], 3);
+}
+
+#[test]
+fn graphviz_has_every_edge() {
+    let seen = backcut(&["explain", "FD", "--steps", "4", "--layers", "1", "--dot", "-"]);
+    assert_eq!((seen.code, seen.err.as_str()), (0, ""));
+    assert!(seen.out.starts_with("digraph \"FD\" {"));
+    assert_eq!(seen.out.matches(" -> ").count(), 3 + 6);
+    assert_eq!(seen.out.matches("style=dotted").count(), 6);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fd.dot");
+    let args = ["explain", "FD", "--steps", "4", "--layers", "1", "--dot", file.to_str().unwrap()];
+    assert!(backcut(&args).out.starts_with("FD: "));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), seen.out);
+}
+
+/// One error line, one hint, exit code 2, nothing on stdout.
+fn assert_refused(args: &[&str], what: &str, hint: &str) {
+    let Seen { code, out, err } = backcut(args);
+    assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), 2, "{args:?}: {err}");
+    assert!(lines[0].starts_with("error: ") && lines[0].contains(what), "{args:?}: {err}");
+    assert!(lines[1].starts_with("hint: ") && lines[1].contains(hint), "{args:?}: {err}");
+}
+
+#[test]
+fn wrong_input_is_one_clear_error_with_a_hint() {
+    assert_refused(&["explain", "SEG-0"], "`SEG-0` is not a cut", "L >= 1");
+    assert_refused(&["explain", "K0F"], "`K0F` is not a cut", "k >= 1");
+    assert_refused(&["explain", "FX"], "`X` is no memory credit", "FF FD KF KD");
+    assert_refused(&["explain", "F_A1.5"], "a factor of `1.5`", "0 (as F_SG) to 1 (as FF)");
+    assert_refused(&["explain", "FF", "--window", "0"], "a window of 0", "w = 1");
+    assert_refused(
+        &["explain", "FF", "--width", "6", "--heads", "4"],
+        "attention `block0`: 4 heads do not divide 6 columns",
+        "a multiple of the number of heads",
+    );
+    assert_refused(&["explain", "FF", "--steps", "0"], "0 steps", "at least 1");
+    assert_refused(&["explain", "FF", "--layers", "0"], "0 layers", "at least 1");
+    assert_refused(&["explain", "FF", "--step", "32"], "no step 32", "--step 0 to --step 31");
+}

@@ -1,0 +1,322 @@
+//! The edges between steps of a compiled program, and what a cut leaves of each.
+//!
+//! **Does**: lists every state, register and cache edge of a rollout with its fate under a cut, counts
+//! them, and walks the live ones back from a loss. `backcut explain` prints nothing else.
+//!
+//! **One design decision.** The fates are read off the same lane group that a backward would run with
+//! (its segments, its factor, its number of lanes), not off the cut's name. So the list shows what the
+//! engine does; that this is what the cut means is for the oracle to say, which counts its own edges
+//! while it places stop-gradients.
+//!
+//! ```
+//! use backcut_engine::edges::{EdgeList, Through};
+//! use backcut_engine::oracle::{PolicySizes, trace_policy};
+//! use backcut_engine::{Cut, MemoryReads};
+//!
+//! let program = trace_policy(PolicySizes::default())?;
+//! let cut: Cut = "SEG-2".parse()?;
+//! let edges = EdgeList::new(&program, 4, 0, &MemoryReads::All, cut)?;
+//! let first_layer = edges.tally(|e| e.through == Through::Cache && e.index == 0);
+//! // 0-1 and 2-3 share a segment; 0-2, 0-3, 1-2 and 1-3 do not.
+//! assert_eq!((first_layer.kept, first_layer.weights_only), (2, 4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::backward::BackwardError;
+use crate::cut::Cut;
+use crate::forward::MemoryReads;
+use crate::lanes::{Group, Plan, Weights};
+use crate::program::Program;
+use crate::trace::{Op, Site};
+
+/// What an edge between two steps runs through.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Through {
+    /// A physical state, handed to the next step.
+    State,
+    /// A memory register, handed to the next step.
+    Register,
+    /// A cache: stored by one step, read by the queries of later ones.
+    Cache,
+}
+
+/// What a cut leaves of an edge.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// All credit passes.
+    Kept,
+    /// The projections' weights receive credit, what was stored does not.
+    WeightsOnly,
+    /// The projections' weights receive all credit, what was stored this factor of it.
+    Scaled(f64),
+    /// No credit passes.
+    Dropped,
+}
+
+impl Fate {
+    /// Whether some credit passes to the earlier step's values.
+    pub fn is_live(self) -> bool {
+        matches!(self, Self::Kept | Self::Scaled(_))
+    }
+}
+
+/// One edge from an earlier step to a later one.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Edge {
+    /// What it runs through.
+    pub through: Through,
+    /// Which state, register or cache, in the program's order; a cache's is its layer.
+    pub index: usize,
+    /// The earlier step.
+    pub from: usize,
+    /// The later step.
+    pub to: usize,
+    /// What the cut leaves.
+    pub fate: Fate,
+}
+
+impl Edge {
+    /// Steps between its ends, at least 1.
+    pub fn distance(&self) -> usize {
+        self.to - self.from
+    }
+}
+
+/// Edges counted by fate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Tally {
+    /// All credit passes.
+    pub kept: usize,
+    /// Credit for the projections' weights only.
+    pub weights_only: usize,
+    /// A factor of the credit passes.
+    pub scaled: usize,
+    /// No credit passes.
+    pub dropped: usize,
+}
+
+impl Tally {
+    /// Counts one edge.
+    pub fn add(&mut self, fate: Fate) {
+        *match fate {
+            Fate::Kept => &mut self.kept,
+            Fate::WeightsOnly => &mut self.weights_only,
+            Fate::Scaled(_) => &mut self.scaled,
+            Fate::Dropped => &mut self.dropped,
+        } += 1;
+    }
+
+    /// Edges of any fate.
+    pub fn total(&self) -> usize {
+        self.kept + self.weights_only + self.scaled + self.dropped
+    }
+}
+
+/// Every edge of one row of a rollout, under one cut.
+///
+/// Values fed from outside (overrides) are constants at their steps and no edges of the program; they
+/// are not considered here.
+#[derive(Clone, Debug)]
+pub struct EdgeList<'p> {
+    program: &'p Program,
+    cut: Cut,
+    steps: usize,
+    prefix: usize,
+    budget: Option<usize>,
+    edges: Vec<Edge>,
+}
+
+impl<'p> EdgeList<'p> {
+    /// The edges of a rollout of `steps` steps, of which the first `prefix` learn nothing. A cut that
+    /// the program cannot honour is the error that a backward would give.
+    pub fn new(
+        program: &'p Program,
+        steps: usize,
+        prefix: usize,
+        reads: &MemoryReads,
+        cut: Cut,
+    ) -> Result<Self, BackwardError> {
+        let predicted = steps.saturating_sub(prefix).max(1);
+        let plan = Plan::new(program, predicted, &[cut], true)?;
+        let variant = plan.variants[plan.of_cut[0]];
+        let group = &plan.groups[variant.group];
+        let mut edges = Vec::new();
+        for to in prefix + 1..steps {
+            for index in 0..program.states().len() {
+                let fate = state_fate(group);
+                edges.push(Edge { through: Through::State, index, from: to - 1, to, fate });
+            }
+            let memory = |from: usize| memory_fate(group, variant.weights, prefix, from, to);
+            for index in 0..program.registers().len() {
+                let fate = memory(to - 1);
+                edges.push(Edge { through: Through::Register, index, from: to - 1, to, fate });
+            }
+            for index in 0..program.caches.len() {
+                for from in (prefix..to).filter(|&from| reads.shows(to, from)) {
+                    let fate = memory(from);
+                    edges.push(Edge { through: Through::Cache, index, from, to, fate });
+                }
+            }
+        }
+        Ok(Self { program, cut, steps, prefix, budget: group.state_edges(), edges })
+    }
+
+    /// The cut.
+    pub fn cut(&self) -> Cut {
+        self.cut
+    }
+
+    /// Steps, the prefix included.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// State edges that one path may pass at most; `None` for any number.
+    pub fn state_edges_per_path(&self) -> Option<usize> {
+        self.budget
+    }
+
+    /// All edges, later step by later step.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// The name of the state, register or cache that an edge runs through.
+    pub fn name(&self, edge: &Edge) -> &'p str {
+        match edge.through {
+            Through::State => &self.program.states()[edge.index].name,
+            Through::Register => &self.program.registers()[edge.index].name,
+            Through::Cache => &self.program.caches[edge.index].name,
+        }
+    }
+
+    /// Counts the edges that `chosen` picks.
+    pub fn tally(&self, chosen: impl Fn(&Edge) -> bool) -> Tally {
+        let mut tally = Tally::default();
+        self.edges.iter().filter(|edge| chosen(edge)).for_each(|edge| tally.add(edge.fate));
+        tally
+    }
+
+    /// Counts the edges by a key of the caller's: kind, layer, distance, ...
+    pub fn tally_by<K: Ord>(&self, key: impl Fn(&Edge) -> K) -> BTreeMap<K, Tally> {
+        let mut tallies: BTreeMap<K, Tally> = BTreeMap::new();
+        for edge in &self.edges {
+            tallies.entry(key(edge)).or_default().add(edge.fate);
+        }
+        tallies
+    }
+
+    /// Where the loss of step `t` sends credit, by walking the live edges backwards. `None` if the
+    /// program has no loss or step `t` is none that learns.
+    pub fn reach(&self, t: usize) -> Option<Reach> {
+        let loss = self.program.loss_site().filter(|_| (self.prefix..self.steps).contains(&t))?;
+        let sites = self.program.nodes().len();
+        let mut reach = Reach {
+            loss_step: t,
+            sites,
+            fewest: vec![None; (t + 1) * sites],
+            weights: vec![None; t + 1],
+        };
+        let mut arriving: Vec<Vec<&Edge>> = vec![Vec::new(); t + 1];
+        self.edges.iter().filter(|e| e.to <= t).for_each(|e| arriving[e.to].push(e));
+        reach.arrive(t, loss, 0);
+        // Every edge leads to an earlier step or, within a step, to an earlier site.
+        for step in (self.prefix..=t).rev() {
+            for site in (0..sites).rev() {
+                let Some(passed) = reach.at(step, site) else { continue };
+                let op = &self.program.nodes()[site].op;
+                for operand in op.operands() {
+                    reach.arrive(step, operand, passed);
+                }
+                for edge in &arriving[step] {
+                    self.follow(edge, op, passed, &mut reach);
+                }
+            }
+        }
+        Some(reach)
+    }
+
+    /// Credit at an instruction of step `edge.to` passes along `edge`, if the instruction reads it.
+    fn follow(&self, edge: &Edge, op: &Op, passed: usize, reach: &mut Reach) {
+        match (edge.through, op) {
+            (Through::State, Op::State(index)) if *index == edge.index => {
+                if edge.fate.is_live() && self.budget.is_none_or(|budget| passed < budget) {
+                    let next = self.program.states()[*index].next;
+                    reach.arrive(edge.from, next, passed + 1);
+                }
+            }
+            (Through::Register, Op::Register(index)) if *index == edge.index => {
+                if edge.fate.is_live() {
+                    reach.arrive(edge.from, self.program.registers()[*index].next, passed);
+                }
+            }
+            (Through::Cache, Op::Attend { key, value, cache, .. }) if *cache == edge.index => {
+                if edge.fate.is_live() {
+                    reach.arrive(edge.from, *key, passed);
+                    reach.arrive(edge.from, *value, passed);
+                }
+                if edge.fate != Fate::Dropped {
+                    fewer(&mut reach.weights[edge.from], passed);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where the loss of one step sends credit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reach {
+    loss_step: usize,
+    sites: usize,
+    /// `[step][site]`.
+    fewest: Vec<Option<usize>>,
+    weights: Vec<Option<usize>>,
+}
+
+impl Reach {
+    /// The step of the loss.
+    pub fn loss_step(&self) -> usize {
+        self.loss_step
+    }
+
+    /// Whether credit reaches a site at a step, and through how many state edges at least.
+    pub fn at(&self, step: usize, site: Site) -> Option<usize> {
+        self.fewest.get(step * self.sites + site).copied().flatten()
+    }
+
+    /// The same for the weights that project what `step` stored, by way of later queries.
+    pub fn stored_weights(&self, step: usize) -> Option<usize> {
+        self.weights.get(step).copied().flatten()
+    }
+
+    fn arrive(&mut self, step: usize, site: Site, passed: usize) {
+        fewer(&mut self.fewest[step * self.sites + site], passed);
+    }
+}
+
+fn fewer(slot: &mut Option<usize>, count: usize) {
+    *slot = Some(slot.map_or(count, |known| known.min(count)));
+}
+
+fn state_fate(group: &Group) -> Fate {
+    if group.state_edges() == Some(0) { Fate::Dropped } else { Fate::Kept }
+}
+
+fn memory_fate(group: &Group, weights: Weights, first: usize, from: usize, to: usize) -> Fate {
+    if group.is_near(first, from, to) {
+        Fate::Kept
+    } else if weights == Weights::Drop {
+        Fate::Dropped
+    } else if group.alpha > 0.0 {
+        Fate::Scaled(group.alpha)
+    } else {
+        Fate::WeightsOnly
+    }
+}
