@@ -12,14 +12,11 @@ const NEEDED: &[(&str, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    let outcome = match std::env::args().nth(1).as_deref() {
-        Some("test") => install_missing().and_then(|()| test()),
-        _ => {
-            eprintln!("usage: cargo xtask test");
-            return ExitCode::from(2);
-        }
-    };
-    match outcome {
+    if std::env::args().nth(1).as_deref() != Some("test") {
+        eprintln!("usage: cargo xtask test");
+        return ExitCode::from(2);
+    }
+    match install_missing().and_then(|()| test()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");

@@ -23,7 +23,7 @@ use crate::program::{LinearSite, Program, Side};
 use crate::roll::position;
 use crate::rollout::Rollout;
 use crate::trace::{Op, Site};
-use crate::workspace::{Ring, Workspace};
+use crate::workspace::{Ring, Waiting, Workspace};
 
 /// Why a backward cannot run.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -265,9 +265,12 @@ impl<R: Real> Workspace<R> {
                 self.instruction(&program, model, rollout, site, t);
             }
             self.hand_back(rollout, t);
-            for (lane, group) in self.plan.groups.iter().enumerate().flat_map(|(_, g)| {
-                (g.first_lane..g.first_lane + g.lanes).map(move |lane| (lane, g))
-            }) {
+            for (lane, group) in self
+                .plan
+                .groups
+                .iter()
+                .flat_map(|g| (g.first_lane..g.first_lane + g.lanes).map(move |lane| (lane, g)))
+            {
                 if t == group.segment_start(self.prefix, t) {
                     for waiting in &mut self.waiting {
                         waiting[lane].clear_near();
@@ -285,7 +288,7 @@ impl<R: Real> Workspace<R> {
 
     fn clear(&mut self) {
         self.totals.iter_mut().for_each(|total| total.fill(R::ZERO));
-        self.waiting.iter_mut().chain(&mut self.crosses).flatten().for_each(|w| w.clear());
+        self.waiting.iter_mut().chain(&mut self.crosses).flatten().for_each(Waiting::clear);
         self.handed_states
             .iter_mut()
             .chain(&mut self.handed_registers)

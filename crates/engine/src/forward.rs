@@ -290,7 +290,7 @@ impl<R: Real> Override<R> {
         let step = rows * program.width(site);
         let len = self.values.len();
         let last = self.first + len / step;
-        if len == 0 || len % step != 0 || last > steps {
+        if len == 0 || !len.is_multiple_of(step) || last > steps {
             let name = self.site.clone();
             return Err(ForwardError::OverrideSize { name, first: self.first, len, step });
         }

@@ -253,6 +253,7 @@ fn carry<R: Real>(rollout: &mut Rollout<R>, carried: &Carried, t: usize, initial
 }
 
 /// Which initial value a carried value starts from.
+#[derive(Clone, Copy)]
 enum Initial {
     State(usize),
     Register(usize),

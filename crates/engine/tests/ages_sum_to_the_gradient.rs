@@ -1,6 +1,8 @@
 //! The decomposition by age adds up to the gradient it decomposes, and the state Jacobians it rests on
 //! equal central differences of the closed loop.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use std::sync::Arc;
 
 use backcut_engine::{
@@ -64,7 +66,8 @@ fn ages_are_refused_where_credit_passes_through_memory() {
     let (model, rollout) = rolled(4, 1);
     for name in ["FF", "SEG-2", "F_A0.5", "KF"] {
         let cut: Cut = name.parse().unwrap();
-        let error = gradient_by_age(&model, &rollout, cut, &[0..4]).unwrap_err();
+        let error =
+            gradient_by_age(&model, &rollout, cut, std::slice::from_ref(&(0..4))).unwrap_err();
         assert_eq!(error, BackwardError::AgesNeedDetachedMemory { cut });
     }
 }

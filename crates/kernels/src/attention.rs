@@ -215,7 +215,7 @@ impl<R: Real> Work<R> for Enter<'_, R> {
 fn enter<R: Real, N: Square<R>>(v: N, shape: Shape, stride: usize, from: &[R], to: &mut [R]) {
     let side = N::LANES;
     // Squares go through registers where they cannot straddle two blocks of lanes.
-    let fits = shape.rows % side == 0;
+    let fits = shape.rows.is_multiple_of(side);
     let squares = if fits { (shape.rows, shape.dim / side * side) } else { (0, 0) };
     for head in 0..shape.heads {
         let (column, first) = (head * shape.dim, head * shape.rows);
@@ -269,7 +269,7 @@ fn leave<R: Real, N: Square<R>>(
 ) {
     let side = N::LANES;
     // Squares go through registers where they cannot straddle two blocks of lanes.
-    let fits = shape.rows % side == 0;
+    let fits = shape.rows.is_multiple_of(side);
     let squares = if fits { (shape.rows, shape.dim / side * side) } else { (0, 0) };
     for head in 0..shape.heads {
         let (column, first) = (head * shape.dim, head * shape.rows);

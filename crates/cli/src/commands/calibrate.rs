@@ -129,21 +129,17 @@ pub fn run(args: &Args) -> Result<Verdict> {
     println!("{:>8} {:>7} {:>10} {:>10} {:>10}", "noise", "arm", "ours", "paper", "difference");
     for (i, target) in targets.iter().enumerate() {
         let reading = target.reading.to_string();
-        match target.window {
-            None => {
-                let (ours, paper) = (mean(i), target.paper);
-                let difference = 100.0 * (ours / paper - 1.0);
-                println!("{reading:>8} {:>7} {ours:>10.5} {paper:>10.5} {difference:>+9.1}%", "FF");
-            }
-            Some(_) => {
-                let full = targets
-                    .iter()
-                    .position(|t| t.reading == target.reading && t.window.is_none())
-                    .ok_or_else(|| UserError::new("no FF run to compare with"))?;
-                let ours = 100.0 * (mean(i) / mean(full) - 1.0);
-                let paper = 100.0 * target.paper;
-                println!("{reading:>8} {:>7} {ours:>+9.1}% {paper:>+9.1}%", "w = 1");
-            }
+        if target.window.is_none() {
+            let (ours, paper) = (mean(i), target.paper);
+            let difference = 100.0 * (ours / paper - 1.0);
+            println!("{reading:>8} {:>7} {ours:>10.5} {paper:>10.5} {difference:>+9.1}%", "FF");
+        } else {
+            let full = targets
+                .iter()
+                .position(|t| t.reading == target.reading && t.window.is_none())
+                .ok_or_else(|| UserError::new("no FF run to compare with"))?;
+            let (ours, paper) = (100.0 * (mean(i) / mean(full) - 1.0), 100.0 * target.paper);
+            println!("{reading:>8} {:>7} {ours:>+9.1}% {paper:>+9.1}%", "w = 1");
         }
     }
     println!("clipped: {clipped} of {updates} updates");
@@ -165,7 +161,10 @@ fn config(args: &Args) -> Result<QuadrotorConfig> {
         Some("gpt") => Initialisation::Gpt,
         Some("gpt-pytorch-embedding") => Initialisation::GptPytorchEmbedding,
         Some(other) => {
-            return Err(user(format!("--initialisation {other}"), "write pytorch, gpt or gpt-pytorch-embedding"));
+            return Err(user(
+                format!("--initialisation {other}"),
+                "write pytorch, gpt or gpt-pytorch-embedding",
+            ));
         }
     };
     Ok(base)

@@ -204,9 +204,9 @@ impl Trace {
         let carried = Carried { name: name.to_owned(), read: var.site(), next: usize::MAX, width };
         let mut inner = self.inner.borrow_mut();
         if state {
-            inner.states.push(carried)
+            inner.states.push(carried);
         } else {
-            inner.registers.push(carried)
+            inner.registers.push(carried);
         }
         drop(inner);
         var
