@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
-use backcut_engine::{Cut, CutError, ForwardSpec, MemoryReads, Program};
+use backcut_engine::{ForwardSpec, MemoryReads, Program};
 use serde::Serialize;
 
 use crate::exit::{UserError, Verdict};
+use crate::quadrotor::parse_cut;
 use crate::shape::Shape;
 
 const EXAMPLES: &str = "\
@@ -63,7 +64,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
-    let cut: Cut = args.cut.parse().map_err(|e: CutError| UserError::new(&e).hint(e.hint()))?;
+    let cut = parse_cut(&args.cut)?;
     let Args { steps, layers, width, heads, .. } = *args;
     let shape = Shape { steps, layers, width, heads };
     let reads = reads(args.window)?;
@@ -119,7 +120,7 @@ struct Count<'p> {
     tally: Tally,
 }
 
-impl<'p> Explained<'p> {
+impl Explained<'_> {
     fn text(&self) -> String {
         let cut = self.edges.cut();
         let mut out = words::meaning(cut, self.shape.steps, self.window);
@@ -209,9 +210,12 @@ fn octave(distance: usize) -> u32 {
     NonZeroUsize::new(distance).map_or(0, NonZeroUsize::ilog2)
 }
 
+/// A column of the table: which edges it counts.
+type Of = fn(&Tally) -> usize;
+
 /// Counts by fate; a fate that occurs nowhere has no column.
 fn table(title: &str, rows: &[(String, Tally)]) -> String {
-    let columns: [(&str, fn(&Tally) -> usize); 5] = [
+    let columns: [(&str, Of); 5] = [
         ("kept", |t| t.kept),
         ("weights only", |t| t.weights_only),
         ("scaled", |t| t.scaled),
