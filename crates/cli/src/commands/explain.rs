@@ -154,7 +154,7 @@ impl Explained<'_> {
             .collect();
         if !rows.is_empty() {
             out.push('\n');
-            out.push_str(&table("memory edges by distance t - j, all layers", &rows));
+            out.push_str(&table("memory edges by distance, all layers", &rows));
         }
         out
     }
@@ -228,7 +228,7 @@ fn table(title: &str, rows: &[(String, Tally)]) -> String {
         .collect();
     let mut out = String::new();
     let mut line = |label: &str, cells: Vec<String>| {
-        let _ = write!(out, "{label:<43}");
+        let _ = write!(out, "{label:<38}");
         for (cell, (name, _)) in cells.iter().zip(&shown) {
             let _ = write!(out, "{cell:>0$}", name.len().max(6) + 2);
         }
