@@ -134,9 +134,11 @@ impl Explained<'_> {
     fn count_table(&self) -> String {
         let mut rows: Vec<(String, Tally)> = Vec::new();
         for count in self.counts(false) {
-            let label = match count.layer {
-                Some(layer) => format!("memory, layer {layer} (`{}`)", count.name),
-                None => format!("state `{}`", count.name),
+            let Count { through, name, layer, .. } = count;
+            let label = match (through, layer) {
+                (Through::State, _) => format!("state `{name}`"),
+                (_, Some(layer)) => format!("memory, layer {layer} (`{name}`)"),
+                (_, None) => format!("memory register `{name}`"),
             };
             rows.push((label, count.tally));
         }
