@@ -244,20 +244,18 @@ impl<'p> EdgeList<'p> {
 
     /// Credit at an instruction of step `edge.to` passes along `edge`, if the instruction reads it.
     fn follow(&self, edge: &Edge, op: &Op, passed: usize, reach: &mut Reach) {
+        let is_live = edge.fate.is_live();
+        let has_budget = self.budget.is_none_or(|budget| passed < budget);
+        let is_own = |index: &usize| *index == edge.index;
         match (edge.through, op) {
-            (Through::State, Op::State(index)) if *index == edge.index => {
-                if edge.fate.is_live() && self.budget.is_none_or(|budget| passed < budget) {
-                    let next = self.program.states()[*index].next;
-                    reach.arrive(edge.from, next, passed + 1);
-                }
+            (Through::State, Op::State(index)) if is_own(index) && is_live && has_budget => {
+                reach.arrive(edge.from, self.program.states()[*index].next, passed + 1);
             }
-            (Through::Register, Op::Register(index)) if *index == edge.index => {
-                if edge.fate.is_live() {
-                    reach.arrive(edge.from, self.program.registers()[*index].next, passed);
-                }
+            (Through::Register, Op::Register(index)) if is_own(index) && is_live => {
+                reach.arrive(edge.from, self.program.registers()[*index].next, passed);
             }
-            (Through::Cache, Op::Attend { key, value, cache, .. }) if *cache == edge.index => {
-                if edge.fate.is_live() {
+            (Through::Cache, Op::Attend { key, value, cache, .. }) if is_own(cache) => {
+                if is_live {
                     reach.arrive(edge.from, *key, passed);
                     reach.arrive(edge.from, *value, passed);
                 }

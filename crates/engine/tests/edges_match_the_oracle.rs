@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use backcut_engine::edges::{EdgeList, Fate, Reach, Through};
 use backcut_engine::oracle::{self, EdgeKind, FixedValues, Objective, OracleSpec, Random};
-use backcut_engine::{BackwardError, Cut, MemoryCredit, Program, Trace};
+use backcut_engine::{BackwardError, Cut, MemoryCredit, MemoryReads, Program, Trace};
 use common::{Case, KINDS, cut, spec};
 use proptest::prelude::*;
 
@@ -174,7 +174,7 @@ fn a_cut_that_cannot_be_honoured_is_the_backwards_error() {
     let read = t.attend("cache", wide, wide.tanh(), wide, 1);
     t.loss(read.sum());
     let program = t.compile().unwrap();
-    let new = |name: &str| EdgeList::new(&program, 4, 0, &Default::default(), cut(name));
+    let new = |name: &str| EdgeList::new(&program, 4, 0, &MemoryReads::All, cut(name));
     assert!(matches!(new("KF"), Err(BackwardError::NoStateEdge { .. })));
     let error = new("SEG-2").unwrap_err();
     assert!(error.to_string().contains("memory edge `cache` (key)"), "{error}");

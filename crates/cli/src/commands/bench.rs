@@ -68,8 +68,8 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
 impl Measured {
     fn text(&self) -> String {
         let mut out = format!(
-            "code path {}, f32, one thread unless said otherwise; times are medians of {} \
-             interleaved rounds\n\n",
+            "code path {}, f32, one thread unless said otherwise\n\
+             times are medians of {} interleaved rounds\n\n",
             self.code_path, self.rounds
         );
         out.push_str(&self.products.text());

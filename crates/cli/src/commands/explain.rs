@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
-use backcut_engine::{Cut, CutError, ForwardSpec, MemoryReads, Program};
+use backcut_engine::{ForwardSpec, MemoryReads, Program};
 use serde::Serialize;
 
 use crate::exit::{UserError, Verdict};
+use crate::quadrotor::parse_cut;
 use crate::shape::Shape;
 
 const EXAMPLES: &str = "\
@@ -63,7 +64,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
-    let cut: Cut = args.cut.parse().map_err(|e: CutError| UserError::new(&e).hint(e.hint()))?;
+    let cut = parse_cut(&args.cut)?;
     let Args { steps, layers, width, heads, .. } = *args;
     let shape = Shape { steps, layers, width, heads };
     let reads = reads(args.window)?;
@@ -119,7 +120,7 @@ struct Count<'p> {
     tally: Tally,
 }
 
-impl<'p> Explained<'p> {
+impl Explained<'_> {
     fn text(&self) -> String {
         let cut = self.edges.cut();
         let mut out = words::meaning(cut, self.shape.steps, self.window);
@@ -133,9 +134,11 @@ impl<'p> Explained<'p> {
     fn count_table(&self) -> String {
         let mut rows: Vec<(String, Tally)> = Vec::new();
         for count in self.counts(false) {
-            let label = match count.layer {
-                Some(layer) => format!("memory, layer {layer} (`{}`)", count.name),
-                None => format!("state `{}`", count.name),
+            let Count { through, name, layer, .. } = count;
+            let label = match (through, layer) {
+                (Through::State, _) => format!("state `{name}`"),
+                (_, Some(layer)) => format!("memory, layer {layer} (`{name}`)"),
+                (_, None) => format!("memory register `{name}`"),
             };
             rows.push((label, count.tally));
         }
@@ -153,7 +156,7 @@ impl<'p> Explained<'p> {
             .collect();
         if !rows.is_empty() {
             out.push('\n');
-            out.push_str(&table("memory edges by distance t - j, all layers", &rows));
+            out.push_str(&table("memory edges by distance, all layers", &rows));
         }
         out
     }
@@ -209,9 +212,12 @@ fn octave(distance: usize) -> u32 {
     NonZeroUsize::new(distance).map_or(0, NonZeroUsize::ilog2)
 }
 
+/// A column of the table: which edges it counts.
+type Of = fn(&Tally) -> usize;
+
 /// Counts by fate; a fate that occurs nowhere has no column.
 fn table(title: &str, rows: &[(String, Tally)]) -> String {
-    let columns: [(&str, fn(&Tally) -> usize); 5] = [
+    let columns: [(&str, Of); 5] = [
         ("kept", |t| t.kept),
         ("weights only", |t| t.weights_only),
         ("scaled", |t| t.scaled),
@@ -224,7 +230,7 @@ fn table(title: &str, rows: &[(String, Tally)]) -> String {
         .collect();
     let mut out = String::new();
     let mut line = |label: &str, cells: Vec<String>| {
-        let _ = write!(out, "{label:<43}");
+        let _ = write!(out, "{label:<38}");
         for (cell, (name, _)) in cells.iter().zip(&shown) {
             let _ = write!(out, "{cell:>0$}", name.len().max(6) + 2);
         }

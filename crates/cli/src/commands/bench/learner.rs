@@ -46,15 +46,37 @@ impl Learner {
         &mut self,
         fill: impl FnOnce(u64, &mut Rollout<f32>),
     ) -> anyhow::Result<()> {
-        fill(self.updates, &mut self.rollout);
-        self.updates += 1;
-        self.model.roll_into(&mut self.rollout)?;
-        Ok(self.workspace.backward(&self.model, &self.rollout)?)
+        self.sample(fill);
+        self.roll()?;
+        self.backward()
     }
 
     /// One whole update under the first cut.
     pub fn update(&mut self, fill: impl FnOnce(u64, &mut Rollout<f32>)) -> anyhow::Result<()> {
         self.differentiate(fill)?;
+        self.step();
+        Ok(())
+    }
+
+    /// Fills in a batch.
+    pub fn sample(&mut self, fill: impl FnOnce(u64, &mut Rollout<f32>)) {
+        fill(self.updates, &mut self.rollout);
+        self.updates += 1;
+    }
+
+    /// The forward.
+    pub fn roll(&mut self) -> anyhow::Result<()> {
+        self.model.roll_into(&mut self.rollout)?;
+        Ok(())
+    }
+
+    /// The gradients of all cuts.
+    pub fn backward(&mut self) -> anyhow::Result<()> {
+        Ok(self.workspace.backward(&self.model, &self.rollout)?)
+    }
+
+    /// Clips by the global norm, takes AdamW's step, packs the new weights.
+    pub fn step(&mut self) {
         let isa = self.model.isa();
         let gradient = self.workspace.gradient(0);
         let factor = (CLIP / optim::global_norm(isa, gradient)).min(1.0) as f32;
@@ -62,6 +84,5 @@ impl Learner {
         self.model.edit(|theta| {
             optim::adamw(isa, &ADAMW, step, factor, theta, first, second, gradient);
         });
-        Ok(())
     }
 }

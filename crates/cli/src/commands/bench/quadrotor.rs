@@ -31,11 +31,43 @@ pub struct Timings {
     w1_ms: f64,
     six_graphs_ms: f64,
     panel_ms: f64,
+    /// An FF update taken apart.
+    parts: Parts,
     /// The fastest FF update: what the machine can do when left alone.
     ff_fastest_ms: f64,
     workspace_bytes: usize,
     /// Record, backward and packed weights, per cut.
     bytes: BTreeMap<String, usize>,
+}
+
+/// Where the time of an FF update goes, medians in milliseconds.
+#[derive(Serialize)]
+struct Parts {
+    sample_ms: f64,
+    roll_ms: f64,
+    backward_ms: f64,
+    step_ms: f64,
+}
+
+impl Parts {
+    fn measure(isa: Isa, system: &Quadrotor, updates: usize) -> anyhow::Result<Self> {
+        let mut learner = learner(isa, system, &[Cut::FF])?;
+        let mut times: [Vec<f64>; 4] = Default::default();
+        for _ in 0..updates {
+            times[0].push(timed(|| {
+                learner.sample(|update, into| fill(system, update, into));
+                Ok(())
+            })?);
+            times[1].push(timed(|| learner.roll())?);
+            times[2].push(timed(|| learner.backward())?);
+            times[3].push(timed(|| {
+                learner.step();
+                Ok(())
+            })?);
+        }
+        let [sample_ms, roll_ms, backward_ms, step_ms] = times.map(|times| median(&times));
+        Ok(Self { sample_ms, roll_ms, backward_ms, step_ms })
+    }
 }
 
 /// The quadrotor with some noise on its velocity reading, as the study trains it.
@@ -76,7 +108,8 @@ pub fn measure(isa: Isa, rounds: usize) -> anyhow::Result<Timings> {
         }
         let times = &mut times[trainers.len()..];
         burst(&mut times[0], || six.differentiate(|update, into| fill(&all, update, into)))?;
-        times[1].push(timed(|| Ok(drop(panel.evaluate(&all, trainers[0].model())?)))?);
+        let model = trainers[0].model();
+        times[1].push(timed(|| panel.evaluate(&all, model).map(|_| ()).map_err(Into::into))?);
     }
     let mut bytes = BTreeMap::new();
     for cut in cuts {
@@ -95,6 +128,7 @@ pub fn measure(isa: Isa, rounds: usize) -> anyhow::Result<Timings> {
         w1_ms: medians[5],
         six_graphs_ms: medians[6],
         panel_ms: medians[7],
+        parts: Parts::measure(isa, &all, rounds * BURST)?,
         ff_fastest_ms: fastest(&times[0]),
         workspace_bytes: bytes["FF"],
         bytes,
@@ -148,6 +182,12 @@ impl Timings {
                 format!("  {name:<10} {ms:>6.3} {:>6.3} {:>17} {target}", ms / self.ff_ms, "");
             let _ = writeln!(out, "{}", line.trim_end());
         }
+        let Parts { sample_ms, roll_ms, backward_ms, step_ms } = self.parts;
+        let _ = writeln!(
+            out,
+            "  an FF update: sample {sample_ms:.3} ms, roll {roll_ms:.3}, backward {backward_ms:.3}, \
+             clip and AdamW {step_ms:.3}"
+        );
         out
     }
 }

@@ -62,7 +62,9 @@ pub fn over_steps(isa: Isa, rounds: usize) -> anyhow::Result<Vec<OfSteps>> {
 fn draw(update: u64, rollout: &mut Rollout<f32>) {
     let mut draws = Stream::new(1, "bench").at(update, 0);
     if let Some(reference) = rollout.input_mut("reference").filter(|_| update == 0) {
-        reference.iter_mut().for_each(|x| *x = draws.normal() as f32);
+        for x in reference {
+            *x = draws.normal() as f32;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! A cut in plain words.
 
+use std::fmt::Write as _;
+
 use backcut_engine::{Cut, MemoryCredit, StateCredit};
 
 /// Lines of text end before this column.
@@ -16,14 +18,15 @@ pub fn meaning(cut: Cut, steps: usize, window: Option<usize>) -> String {
         };
         if let Some(memory) = twin {
             let twin = Cut { memory, ..cut };
-            text.push_str(&format!(" In {steps} steps this is {twin}, bit by bit."));
+            let _ = write!(text, " In {steps} steps this is {twin}, bit by bit.");
         }
     }
     if let Some(window) = window {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             " The forward itself reads only the last {window} positions: what it does not read is \
              no edge under any cut."
-        ));
+        );
     }
     wrap(&text, 0)
 }
