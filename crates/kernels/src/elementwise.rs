@@ -433,7 +433,7 @@ fn row_sum_adjoint_body<R: Real>(width: usize, dy: &[R], dx: &mut [R], accumulat
 fn weighted_square_body<R: Real>(weight: &[R], x: &[R], out: &mut [R]) {
     let width = weight.len();
     for (x, out) in x.chunks_exact(width).zip(out) {
-        *out = reduce::accumulate(width, |i, sum: R| (weight[i] * x[i]).mul_add(x[i], sum));
+        *out = row_sum_of(width, |i, sum: R| (weight[i] * x[i]).mul_add(x[i], sum));
     }
 }
 

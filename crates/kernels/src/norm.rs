@@ -28,10 +28,7 @@ fn forward_body<R: Real>(
     }
     for (x, saved) in x.chunks_exact(n).zip(saved.chunks_exact_mut(SAVED_PER_ROW)) {
         let mean = saved[0];
-        let var = reduce::accumulate(n, |i, sum: R| {
-            let d = x[i] - mean;
-            d.mul_add(d, sum)
-        }) * per_column;
+        let var = reduce::fold1(x, |x, sum: R| (x - mean).mul_add(x - mean, sum)) * per_column;
         saved[1] = R::ONE / (var + eps).sqrt();
     }
     let rows = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
@@ -67,9 +64,9 @@ fn adjoint_body<R: Real>(
             rows.clone().zip(saved.chunks_exact(SAVED_PER_ROW)).zip(&mut means)
         {
             let (mean, rstd) = (saved[0], saved[1]);
-            means[0] = reduce::accumulate(n, |i, sum: R| dy[i].mul_add(gain[i], sum)) * per_column;
-            means[1] = reduce::accumulate(n, |i, sum: R| {
-                (dy[i] * gain[i]).mul_add((x[i] - mean) * rstd, sum)
+            means[0] = reduce::dot_body(dy, gain) * per_column;
+            means[1] = reduce::fold3(x, dy, gain, |x, dy, gain, sum: R| {
+                (dy * gain).mul_add((x - mean) * rstd, sum)
             }) * per_column;
         }
         let rows = rows.zip(saved.chunks_exact(SAVED_PER_ROW)).zip(&means);

@@ -29,49 +29,71 @@ pub(crate) fn halve<R: Real>(p: [R; LANES], f: impl Fn(R, R) -> R) -> R {
     f(f(four[0], four[2]), f(four[1], four[3]))
 }
 
-/// The ordered sum of `term(i)` for `i` in `0..n`, where each term is fused onto its partial sum.
+/// The same pattern for terms that are not plain elements of slices: `partial[i % 16] = fuse(i,
+/// partial[i % 16])`.
 #[inline(always)]
 pub(crate) fn accumulate<R: Real>(n: usize, mut fuse: impl FnMut(usize, R) -> R) -> R {
     let mut partial = [R::ZERO; LANES];
-    let whole = n / LANES * LANES;
-    let mut base = 0;
-    while base < whole {
-        for (lane, sum) in partial.iter_mut().enumerate() {
-            *sum = fuse(base + lane, *sum);
-        }
-        base += LANES;
-    }
-    for (lane, sum) in partial.iter_mut().enumerate().take(n - whole) {
-        *sum = fuse(whole + lane, *sum);
+    for i in 0..n {
+        partial[i % LANES] = fuse(i, partial[i % LANES]);
     }
     combine(partial)
 }
 
+/// Folds slices of equal length into the documented pattern: `partial[i % 16] = f(elements at i,
+/// partial[i % 16])`. Whole groups of sixteen run as arrays, which the compiler turns into vectors;
+/// an index into slices would keep their bounds checks and stay scalar.
+macro_rules! fold {
+    ($name:ident, $($x:ident),+) => {
+        #[inline(always)]
+        pub(crate) fn $name<R: Real, A: Real>($($x: &[R]),+, f: impl Fn($(fold!(@$x R)),+, A) -> A) -> A {
+            let mut partial = [A::ZERO; LANES];
+            let n = [$($x.len()),+][0];
+            let whole = n / LANES * LANES;
+            let mut at = 0;
+            while at < whole {
+                $(let $x: &[R; LANES] = fold_chunk($x, at);)+
+                for i in 0..LANES {
+                    partial[i] = f($($x[i]),+, partial[i]);
+                }
+                at += LANES;
+            }
+            for i in 0..n - whole {
+                partial[i] = f($($x[whole + i]),+, partial[i]);
+            }
+            combine(partial)
+        }
+    };
+    (@$x:ident $r:ident) => { $r };
+}
+
+#[inline(always)]
+fn fold_chunk<R>(x: &[R], at: usize) -> &[R; LANES] {
+    x[at..].first_chunk().expect("slices of equal length")
+}
+
+fold!(fold1, x);
+fold!(fold2, x, y);
+fold!(fold3, x, y, z);
+
 #[inline(always)]
 pub(crate) fn sum_body<R: Real>(x: &[R]) -> R {
-    accumulate(x.len(), |i, sum| sum + x[i])
+    fold1(x, |x, sum: R| sum + x)
 }
 
 #[inline(always)]
 pub(crate) fn dot_body<R: Real>(a: &[R], b: &[R]) -> R {
-    let n = a.len();
-    let b = &b[..n];
-    accumulate(n, |i, sum| a[i].mul_add(b[i], sum))
+    fold2(a, &b[..a.len()], |a, b, sum: R| a.mul_add(b, sum))
 }
 
 #[inline(always)]
 fn norm_squared_body<R: Real>(x: &[R]) -> f64 {
-    accumulate(x.len(), |i, sum: f64| {
-        let wide = x[i].to_f64();
-        wide.mul_add(wide, sum)
-    })
+    fold1(x, |x, sum: f64| x.to_f64().mul_add(x.to_f64(), sum))
 }
 
 #[inline(always)]
 fn dot_wide_body<R: Real>(a: &[R], b: &[R]) -> f64 {
-    let n = a.len();
-    let b = &b[..n];
-    accumulate(n, |i, sum: f64| a[i].to_f64().mul_add(b[i].to_f64(), sum))
+    fold2(a, &b[..a.len()], |a, b, sum: f64| a.to_f64().mul_add(b.to_f64(), sum))
 }
 
 dispatch! {

@@ -70,7 +70,7 @@ impl Default for QuadrotorConfig {
                 layers: 2,
                 heads: 4,
                 hidden: 192,
-                initialisation: Initialisation::Pytorch,
+                initialisation: Initialisation::Gpt,
             },
             batch: 8,
         }
