@@ -151,9 +151,9 @@ impl<R: Real> Adjoints<R> {
         (before, &mut after[..block.len()])
     }
 
-    /// Heap bytes held.
+    /// Heap bytes of the numbers held.
     pub fn bytes(&self) -> usize {
-        self.data.capacity() * size_of::<R>() + self.places.capacity() * size_of::<(usize, usize)>()
+        self.data.capacity() * size_of::<R>()
     }
 }
 

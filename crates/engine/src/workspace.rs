@@ -230,7 +230,7 @@ impl<R: Real> Workspace<R> {
         &self.totals[self.plan.of_cut[cut]]
     }
 
-    /// Heap bytes of all buffers.
+    /// Heap bytes of all numbers it holds; plans and places are bookkeeping and not counted.
     pub fn bytes(&self) -> usize {
         let reals = |v: &Vec<R>| v.capacity() * size_of::<R>();
         let rings = self.rings.iter().chain(&self.condition_rings);

@@ -42,6 +42,7 @@ pub struct Timings {
 
 /// Where the time of an FF update goes, medians in milliseconds.
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "units belong into names that tools read")]
 struct Parts {
     sample_ms: f64,
     roll_ms: f64,
