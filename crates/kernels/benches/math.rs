@@ -1,5 +1,7 @@
 //! Throughput of the transcendental functions over 2048 elements in cache, one thread.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -1,5 +1,7 @@
 //! Cost of random normals and of the parameter hash, one thread.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -3,6 +3,7 @@
 //! A plain loop and the best of several repeats; a benchmark harness would add nothing to two numbers.
 //! Run: `cargo bench -p backcut-stats`.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::unwrap_used, reason = "helpers of a benchmark may fail it")]
 
 use std::fmt::Write as _;

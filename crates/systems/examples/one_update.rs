@@ -4,6 +4,8 @@
 //! cargo run --release -p backcut-systems --example one_update -- FF 0.20
 //! ```
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

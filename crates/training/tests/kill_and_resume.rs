@@ -2,6 +2,10 @@
 //!
 //! The test runs itself as the process to be killed: `victim` is that process's main function.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it starts itself as a child, and kills by the clock"
+)]
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
 mod common;

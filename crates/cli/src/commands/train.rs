@@ -115,7 +115,11 @@ impl Plan {
         let config = config.check().map_err(|e| user(&e, e.hint()))?;
         let out = args.out.clone().unwrap_or_else(|| default_folder(&system, &config));
         let folder = Folder::new(out);
-        let begin = if args.resume { Begin::Resume } else { Begin::Fresh };
+        // A folder named by the run's own hash can hold no other run: taking it up again is safe.
+        let begin = if args.resume || args.out.is_none() { Begin::Resume } else { Begin::Fresh };
+        if args.out.is_none() && !args.resume && folder.config().exists() {
+            eprintln!("this very run is here already: taking it up where it stands");
+        }
         if args.resume && !folder.config().exists() {
             eprintln!("nothing to resume in {}: starting", folder.path().display());
         }

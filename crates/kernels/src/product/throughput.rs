@@ -2,6 +2,8 @@
 //!
 //! Wall-clock time decides nothing here but a printed number: no result of the project depends on it.
 
+#![expect(clippy::disallowed_methods, reason = "measuring speed is what this file is for")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
