@@ -61,3 +61,16 @@ pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
         }
     }
 }
+
+/// `backcut ... | head` closes our stdout: that is no bug, so it ends the process without a message.
+/// The standard library reports it as a panic of `println!`, which is the one place to catch it.
+pub fn end_quietly_on_a_closed_pipe() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let message = info.payload().downcast_ref::<String>().map_or("", String::as_str);
+        if message.starts_with("failed printing to stdout") {
+            std::process::exit(141); // what a shell reports for a closed pipe
+        }
+        report(info);
+    }));
+}

@@ -46,6 +46,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    exit::end_quietly_on_a_closed_pipe();
     let cli = Cli::parse();
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
         Command::Explain(args) => commands::explain::run(&args),

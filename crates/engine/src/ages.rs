@@ -79,6 +79,10 @@ pub fn state_jacobians<R: Real>(
     let mut first = 0;
     for state in states {
         for t in rollout.spec.prefix..steps {
+            // A state fed from outside passes nothing on.
+            if rollout.is_fixed(state.read, t) {
+                continue;
+            }
             for lane in 0..=dim {
                 let Some(adjoint) = workspace.adjoint(&state.name, lane, t) else { continue };
                 for (row, adjoint) in adjoint.chunks_exact(state.width).enumerate() {
@@ -116,6 +120,11 @@ pub fn gradient_by_age<R: Real>(
     let program = rollout.program().clone();
     if program.has_memory() && !cut.memory.is_detached() {
         return Err(BackwardError::AgesNeedDetachedMemory { cut });
+    }
+    for (i, bin) in bins.iter().enumerate() {
+        if bins[..i].iter().any(|other| other.start < bin.end && bin.start < other.end) {
+            return Err(BackwardError::Seeds("age bins overlap".to_owned()));
+        }
     }
     let jacobians = state_jacobians(model, rollout)?;
     let (rows, steps, dim) = (rollout.rows(), rollout.steps(), jacobians.dim);

@@ -58,6 +58,9 @@ pub enum BackwardError {
     /// Rolled by nobody, or inputs changed since.
     #[error("the rollout was not rolled since its inputs were written")]
     NotRolled,
+    /// The parameters changed after the rollout.
+    #[error("the model's parameters changed since it rolled this rollout")]
+    OtherParameters,
     /// Another program, row count, number of steps or prefix.
     #[error("the workspace was made for another program or shape")]
     WrongShape,
@@ -101,12 +104,15 @@ impl BackwardError {
             }
             Self::Donor => "roll without a donor to differentiate",
             Self::NotRolled => "call roll_into first",
+            Self::OtherParameters => "roll again with these parameters, then differentiate",
             Self::WrongShape => "make a workspace from a rollout of this shape",
             Self::UnknownTap { .. } => "name a tap in the trace with trace.tap(name, value)",
             Self::NoAdjoint(_) => {
                 "keep the adjoints of a state, a register or a tap that a parameter reaches"
             }
-            Self::Seeds(_) => "give one set of seeds per cut, [step][row][column] values per tap",
+            Self::Seeds(_) => {
+                "give one set of seeds per cut, [step][row][column] values per tap; tap a state's value to seed it"
+            }
             Self::AgesNeedDetachedMemory { .. } => "use FD, F_SG, KD or K_SG",
             Self::NonFinite(_) => "export the inputs to look at the step that is named",
         }
@@ -118,7 +124,7 @@ impl BackwardError {
 pub struct Seeds<R> {
     /// Weight of the loss: 1 for its gradient, 0 to leave it out.
     pub loss: R,
-    /// Adjoints added at taps (or states, registers): name and `[step][row][column]`.
+    /// Adjoints added at taps: name and `[step][row][column]`. To seed a state, tap its value.
     pub taps: Vec<(String, Vec<R>)>,
 }
 
@@ -173,7 +179,7 @@ impl<R: Real> Workspace<R> {
                     })?;
                     if !self.program.step.preset.contains(&site) {
                         return Err(BackwardError::Seeds(format!(
-                            "`{name}` is no tap, or nothing that learns reaches it"
+                            "`{name}` cannot be seeded: only taps that something learns can"
                         )));
                     }
                     let want = self.steps * self.rows * self.program.width(site);
@@ -222,6 +228,9 @@ impl<R: Real> Workspace<R> {
         if !rollout.rolled {
             return Err(BackwardError::NotRolled);
         }
+        if rollout.stamp != model.stamp() {
+            return Err(BackwardError::OtherParameters);
+        }
         Ok(())
     }
 
@@ -250,7 +259,7 @@ impl<R: Real> Workspace<R> {
                     self.check_adjoint(site, t)?;
                 }
                 self.keep_tap(site, t);
-                if overridden(rollout, site, t) {
+                if rollout.is_fixed(site, t) {
                     if is_linear {
                         self.silence(linear, t);
                     }
@@ -347,7 +356,7 @@ impl<R: Real> Workspace<R> {
     fn hand_back(&mut self, rollout: &Rollout<R>, t: usize) {
         let program = &self.program;
         let graph = &program.step;
-        let alive = |read: Site| graph.active[read] && !overridden(rollout, read, t);
+        let alive = |read: Site| graph.active[read] && !rollout.is_fixed(read, t);
         for (carried, handed) in program.states().iter().zip(&mut self.handed_states) {
             handed.fill(R::ZERO);
             if !alive(carried.read) {
@@ -432,7 +441,7 @@ impl<R: Real> Workspace<R> {
             let group = &plan.groups[described.group];
             let register_edge = linear.role.register.is_some_and(|register| {
                 let read = self.program.registers[register].read;
-                t > self.prefix && !overridden(rollout, read, t)
+                t > self.prefix && !rollout.is_fixed(read, t)
             });
             if register_edge && described.weights == Weights::Drop {
                 ring.fill(R::ZERO);
@@ -500,7 +509,7 @@ impl<R: Real> Workspace<R> {
     /// A site that sends nothing back must still start its operands' sums.
     fn zero_operands(&mut self, site: Site) {
         let graph = &self.program.step;
-        for (operand, flow) in graph.nodes[site].op.operands().iter().zip(&graph.flows[site]) {
+        for (operand, flow) in graph.operands[site].iter().zip(&graph.flows[site]) {
             if *flow == Flow::Store {
                 let block = self.adjoints.block(*operand);
                 self.adjoints.data[block].fill(R::ZERO);
@@ -924,6 +933,28 @@ impl<R: Real> Workspace<R> {
                 fault.edge = Some(self.arriving_edge(site, t, lane));
                 return Err(BackwardError::NonFinite(fault));
             }
+            for &(cache, side) in &self.program.feeds[site] {
+                let waiting = &self.waiting[cache][lane];
+                let far = match side {
+                    Side::Key => &waiting.far_keys,
+                    Side::Value => &waiting.far_values,
+                };
+                let len = far.len() / waiting.far_slots.max(1);
+                let slot = far.get((t - self.prefix) * len..).and_then(|far| far.get(..len));
+                if slot.is_some_and(|slot| slot.iter().any(|v| !v.is_finite())) {
+                    let name = &self.program.caches[cache].name;
+                    let edge = format!("memory edge `{name}` from later segments to step {t}");
+                    return Err(BackwardError::NonFinite(Fault {
+                        phase: Phase::Backward,
+                        instruction: format!("{} `{}`", node.op.name(), node.label),
+                        step: t,
+                        row: 0,
+                        column: 0,
+                        value: f64::NAN,
+                        edge: Some(edge),
+                    }));
+                }
+            }
         }
         Ok(())
     }
@@ -971,10 +1002,6 @@ fn later_reads<R: Real>(rollout: &Rollout<R>, group: &Group, t: usize, near: boo
     }
     let mut queries = if near { t + 1..end } else { end..rollout.steps() };
     queries.any(|query| rollout.spec.is_read(query, t))
-}
-
-fn overridden<R: Real>(rollout: &Rollout<R>, site: Site, t: usize) -> bool {
-    rollout.fixed.iter().any(|f| f.site == site && (f.first..f.last).contains(&t))
 }
 
 fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {

@@ -13,6 +13,11 @@
 //! | `KF`, `KD`, `K_SG`, ... | a loss reaches the action that produced its state, no further | as above |
 //! | `K4F`, `K4_SG`, ... | at most 3 state edges along any path | as above |
 //!
+//! For a register the linear sites that read it *directly* play the part of the projections: `FD` makes
+//! their whole output a constant, `F_SG` keeps their weights' credit. A register that reaches a linear
+//! site through something else (a concatenation, a norm) has no projection of its own; there `FD` and
+//! `F_SG` both stop at the register's value.
+//!
 //! Parsing keeps what was asked: `SEG-1` is not rewritten into `F_SG`, although their gradients are
 //! the same bits.
 

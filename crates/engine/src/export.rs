@@ -128,6 +128,7 @@ pub fn export<R: Real>(
     };
     let metadata = serde_json::json!({
         "format": "backcut-export",
+        "kind": "export",
         "version": EXPORT_VERSION,
         "rows": rows,
         "steps": steps,

@@ -269,6 +269,9 @@ impl<R: Real> Donor<R> {
         if self.rows.len() != rows || self.rows.iter().any(|&r| r >= rollout.rows()) {
             return Err(ForwardError::Donor("its row map does not fit"));
         }
+        if rollout.spec().donor.is_some() {
+            return Err(ForwardError::Donor("it reads a donor's memory itself"));
+        }
         if rollout.row_loss().is_none() {
             return Err(ForwardError::Donor("it was not rolled yet"));
         }

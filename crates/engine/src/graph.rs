@@ -29,6 +29,8 @@ impl Flow {
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     pub nodes: Vec<Node>,
+    /// Each site's operands, as [`Op::operands`] lists them.
+    pub operands: Vec<Vec<Site>>,
     /// Columns before each site's own.
     pub columns_before: Vec<usize>,
     pub columns: usize,
@@ -195,6 +197,7 @@ impl Graph {
             saved += saved_per_row(node);
         }
         Self {
+            operands: nodes.iter().map(|n| n.op.operands()).collect(),
             nodes,
             columns_before,
             columns,

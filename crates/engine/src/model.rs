@@ -1,6 +1,7 @@
 //! Parameters with what is derived from them once per update: packed weights, both ways round.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use backcut_kernels::product::Panels;
 use backcut_kernels::{Isa, Real};
@@ -21,6 +22,8 @@ pub struct Model<R> {
     program: Arc<Program>,
     isa: Isa,
     values: Vec<R>,
+    /// Renewed whenever the values may have changed; a rollout remembers the one that rolled it.
+    stamp: u64,
     packed: Vec<Option<Packed<R>>>,
     pub(crate) step_constants: Vec<Constants<R>>,
     pub(crate) condition_constants: Vec<Constants<R>>,
@@ -60,6 +63,7 @@ impl<R: Real> Model<R> {
             program: program.clone(),
             isa,
             values,
+            stamp: next_stamp(),
             packed,
             step_constants: constants(program.nodes()),
             condition_constants: constants(program.condition_nodes()),
@@ -86,7 +90,12 @@ impl<R: Real> Model<R> {
     /// Changes the parameters and packs them anew.
     pub fn edit(&mut self, change: impl FnOnce(&mut [R])) {
         change(&mut self.values);
+        self.stamp = next_stamp();
         self.repack();
+    }
+
+    pub(crate) fn stamp(&self) -> u64 {
+        self.stamp
     }
 
     /// Heap bytes of the packed weights.
@@ -116,6 +125,12 @@ impl<R: Real> Model<R> {
     pub(crate) fn transposed(&self, id: ParamId) -> &Panels<R> {
         &self.packed[id].as_ref().expect("every linear weight is packed").transposed
     }
+}
+
+/// Stamps only tell states of models apart; no result depends on their values.
+fn next_stamp() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 fn constants<R: Real>(nodes: &[crate::trace::Node]) -> Vec<Constants<R>> {

@@ -318,7 +318,14 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         feeds[cache.key].push((index, Side::Key));
         feeds[cache.value].push((index, Side::Value));
     }
-    let mut used = Vec::new();
+    // A parameter that a norm or a table also uses is shared: linear sites accumulate apart.
+    let mut used: Vec<ParamId> = step
+        .nodes
+        .iter()
+        .chain(&condition.nodes)
+        .filter(|n| !matches!(n.op, Op::Linear { .. }))
+        .flat_map(|n| n.op.parameters())
+        .collect();
     let linears = linear_sites(&step.nodes, &mut used, &feeds);
     let condition_linears = linear_sites(&condition.nodes, &mut used, &[]);
     Ok(Program {

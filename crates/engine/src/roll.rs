@@ -54,6 +54,7 @@ impl<R: Real> Model<R> {
             self.run::<true>(rollout)?;
         }
         rollout.rolled = true;
+        rollout.stamp = self.stamp();
         Ok(loss)
     }
 
@@ -64,7 +65,11 @@ impl<R: Real> Model<R> {
         }
         rollout.rolled = false;
         self.run::<true>(rollout)?;
+        for bound in &self.program().bounds {
+            check_bound(bound, rollout)?;
+        }
         rollout.rolled = true;
+        rollout.stamp = self.stamp();
         Ok(rollout.row_loss.iter().sum())
     }
 

@@ -85,6 +85,8 @@ pub struct Rollout<R> {
     pub(crate) initial_registers: Vec<Vec<R>>,
     pub(crate) row_loss: Vec<f64>,
     pub(crate) rolled: bool,
+    /// The stamp of the model that rolled it.
+    pub(crate) stamp: u64,
 }
 
 impl<R: Real> Rollout<R> {
@@ -122,6 +124,7 @@ impl<R: Real> Rollout<R> {
             initial_registers: carried(program.registers()),
             row_loss: vec![0.0; rows],
             rolled: false,
+            stamp: 0,
             spec,
             program: program.clone(),
         })
@@ -158,6 +161,11 @@ impl<R: Real> Rollout<R> {
             + attended.map(Attended::bytes).sum::<usize>()
             + initial.chain(outside).map(|v| v.len() * size_of::<R>()).sum::<usize>()
             + self.row_loss.len() * size_of::<f64>()
+    }
+
+    /// Whether a site's value was fed from outside at step `t`.
+    pub(crate) fn is_fixed(&self, site: Site, t: usize) -> bool {
+        self.fixed.iter().any(|f| f.site == site && (f.first..f.last).contains(&t))
     }
 
     /// Where to write a per-step input, `[step][row][column]`.

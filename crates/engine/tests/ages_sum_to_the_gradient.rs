@@ -62,6 +62,29 @@ fn bins_add_up_under_every_detached_cut() {
 }
 
 #[test]
+fn a_state_fed_from_outside_passes_nothing_on() {
+    let (model, plain) = rolled(9, 2);
+    let program = plain.program();
+    let spec = ForwardSpec {
+        overrides: vec![Override { site: "s".into(), first: 4, values: vec![0.3; 2 * 2 * 2] }],
+        ..ForwardSpec::default()
+    };
+    let mut rollout = Rollout::new(program, 2, 9, spec).unwrap();
+    let target = plain.values(program.tap("target").unwrap());
+    rollout.input_mut("target").unwrap().copy_from_slice(target);
+    let start = plain.value(program.tap("s").unwrap(), 0);
+    rollout.initial_mut("s").unwrap().copy_from_slice(start);
+    model.roll_into(&mut rollout).unwrap();
+    let mut workspace = Workspace::new(&rollout, &[Cut::FD]).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
+    let parts = gradient_by_age(&model, &rollout, Cut::FD, &[0..1, 1..9]).unwrap();
+    let whole = workspace.gradient(0);
+    let rest: Vec<f64> = (0..whole.len()).map(|i| whole[i] - parts[0][i] - parts[1][i]).collect();
+    assert!(norm(&rest) < 1e-13 * norm(whole), "{:e}", norm(&rest) / norm(whole));
+    assert!(gradient_by_age(&model, &rollout, Cut::FD, &[0..2, 1..9]).is_err(), "bins overlap");
+}
+
+#[test]
 fn ages_are_refused_where_credit_passes_through_memory() {
     let (model, rollout) = rolled(4, 1);
     for name in ["FF", "SEG-2", "F_A0.5", "KF"] {

@@ -93,10 +93,14 @@ impl ConfigError {
     }
 }
 
+/// The longest run: more is a slip of the keyboard.
+pub const MAX_UPDATES: u64 = 10_000_000;
+
 /// Every `every` updates after `start`, and at the end.
 pub fn evaluation_points(start: u64, updates: u64, every: u64) -> Vec<u64> {
-    let regular = (1..).map(|i| i * every.max(1));
-    let inside = regular.skip_while(|&u| u <= start).take_while(|&u| u < updates);
+    let every = every.max(1);
+    let regular = (start / every + 1..).map_while(|i| i.checked_mul(every));
+    let inside = regular.take_while(|&u| u < updates.min(MAX_UPDATES));
     inside.chain([updates]).collect()
 }
 
@@ -105,6 +109,12 @@ impl RunConfig {
     pub fn check(self) -> Result<ValidRun, ConfigError> {
         let Self { updates, numerics, .. } = self;
         let from = self.start.as_ref().map_or(0, |s| s.update);
+        if updates > MAX_UPDATES {
+            return Err(ConfigError::new(
+                format!("{updates} updates"),
+                "a run has at most 10,000,000 updates",
+            ));
+        }
         if updates <= from {
             return Err(ConfigError::new(
                 format!("a run of {updates} updates that starts after update {from}"),

@@ -13,7 +13,7 @@
 //! place, so whatever a kill leaves, log and panels reach at least as far as the checkpoint; what
 //! reaches further is cut off on resume and computed again, to the same bits.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -185,9 +185,14 @@ pub fn run(
 ) -> Result<Summary, RunError> {
     let io = |source| RunError::Io { path: folder.path().to_owned(), source };
     fs::create_dir_all(folder.path()).map_err(io)?;
-    let lock = File::create(folder.lock()).map_err(io)?;
-    lock.try_lock().map_err(|_| RunError::Locked { path: folder.path().to_owned() })?;
     let found = find(folder, config)?;
+    let lock = File::options().create(true).append(true).open(folder.lock()).map_err(io)?;
+    lock.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => RunError::Locked { path: folder.path().to_owned() },
+        TryLockError::Error(source) => io(source),
+    })?;
+    // Looked at again: another process may have begun or finished it in between.
+    let found = if found.is_none() { find(folder, config)? } else { found };
     match (begin, found) {
         (_, None) => create(system, config, from, folder)?,
         (Begin::Resume, Some(_)) => {}
@@ -210,6 +215,10 @@ fn find(folder: &Folder, config: &ValidRun) -> Result<Option<u64>, RunError> {
     if !folder.config().try_exists().map_err(io)? {
         return match folder.stranger().map_err(io)? {
             Some(entry) => Err(RunError::Occupied { path: folder.path().to_owned(), entry }),
+            None if holds_anothers_state(folder, config) => {
+                let entry = "checkpoint.safetensors".to_owned();
+                Err(RunError::Occupied { path: folder.path().to_owned(), entry })
+            }
             None => Ok(None),
         };
     }
@@ -220,6 +229,18 @@ fn find(folder: &Folder, config: &ValidRun) -> Result<Option<u64>, RunError> {
         return Err(RunError::Different { path: folder.path().to_owned(), lines });
     }
     Ok(Some(Checkpoint::load(&folder.checkpoint())?.header().update))
+}
+
+/// A checkpoint without a configuration beside it: only this run's own first one, from a start that
+/// was interrupted, may be replaced.
+fn holds_anothers_state(folder: &Folder, config: &ValidRun) -> bool {
+    let path = folder.checkpoint();
+    let start = config.config().start.as_ref().map_or(0, |s| s.update);
+    path.exists()
+        && Checkpoint::load(&path).map_or(true, |checkpoint| {
+            let header = checkpoint.header();
+            header.config_hash != config.hash() || header.update != start
+        })
 }
 
 fn create(

@@ -12,7 +12,7 @@ use backcut_engine::Cut;
 use backcut_systems::policy::Initialisation;
 use backcut_systems::quadrotor::{InitialSpread, Quadrotor, QuadrotorConfig, VelocityReading};
 use backcut_systems::{BatchKey, Stream, System};
-use backcut_training::{AdamWSettings, Arm, Optimizer, Trainer};
+use backcut_training::{AdamWSettings, Arm, Optimizer, TrainError, Trainer};
 
 use crate::exit::{UserError, Verdict};
 use crate::quadrotor::{self, user};
@@ -81,12 +81,17 @@ fn targets() -> Vec<Target> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     let base = config(args)?;
+    if args.seeds == 0 || args.updates == 0 {
+        return Err(user("nothing to train", "use at least one seed and one update"));
+    }
     let clip = pilot(&base)?;
-    println!("spread: {:?}, initialisation {:?}", base.spread, base.policy.initialisation);
-    println!(
-        "clip threshold (median raw FF norm over {PILOT_BATCHES} fresh batches at update \
-         {PILOT_UPDATES}): {clip:.2}; the paper's: 4311.62"
-    );
+    if args.pilot_only && args.json {
+        println!("{}", serde_json::json!({ "spread": base.spread, "clip": clip }));
+        return Ok(Verdict::Fine);
+    }
+    if !args.json {
+        announce(&base, clip);
+    }
     if args.pilot_only {
         return Ok(Verdict::Fine);
     }
@@ -146,6 +151,18 @@ pub fn run(args: &Args) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
+fn announce(base: &QuadrotorConfig, clip: f64) {
+    println!("spread: {:?}, initialisation {:?}", base.spread, base.policy.initialisation);
+    println!(
+        "clip threshold (median raw FF norm over {PILOT_BATCHES} fresh batches at update \
+         {PILOT_UPDATES}): {clip:.2}; the paper's: 4311.62"
+    );
+}
+
+fn failed(error: &TrainError) -> anyhow::Error {
+    user(error, error.hint())
+}
+
 fn config(args: &Args) -> Result<QuadrotorConfig> {
     let mut base = QuadrotorConfig::default();
     let spread: InitialSpread = base.spread;
@@ -186,9 +203,10 @@ fn arm(seed: u64, clip: f64) -> Arm {
 fn pilot(base: &QuadrotorConfig) -> Result<f64> {
     let target = Target { reading: VelocityReading::Noise(0.2), window: None, paper: 0.0 };
     let system = system(base, &target)?;
-    let mut trainer: Trainer<f32> = Trainer::new(&system, arm(PILOT_SEED, f64::MAX))?;
+    let mut trainer: Trainer<f32> =
+        Trainer::new(&system, arm(PILOT_SEED, f64::MAX)).map_err(|e| failed(&e))?;
     for _ in 0..PILOT_UPDATES {
-        trainer.step()?;
+        trainer.step().map_err(|e| failed(&e))?;
     }
     let model = trainer.model();
     let spec = System::<f32>::spec(&system);
@@ -226,12 +244,16 @@ fn train_all(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(&(target, seed)) = jobs.get(index) else { return Ok(done) };
             let system = system(base, &targets[target])?;
-            let mut trainer: Trainer<f32> = Trainer::new(&system, arm(seed, clip))?;
+            let mut trainer: Trainer<f32> =
+                Trainer::new(&system, arm(seed, clip)).map_err(|e| failed(&e))?;
             let mut clipped = 0;
             for _ in 0..updates {
-                clipped += u64::from(trainer.step()?.is_clipped());
+                clipped += u64::from(trainer.step().map_err(|e| failed(&e))?.is_clipped());
             }
-            done.push((index, Outcome { error: trainer.evaluate()?.mean, clipped }));
+            done.push((
+                index,
+                Outcome { error: trainer.evaluate().map_err(|e| failed(&e))?.mean, clipped },
+            ));
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);

@@ -62,10 +62,19 @@ pub struct Args {
     dot: Option<PathBuf>,
 }
 
+/// Listing is quadratic in the steps.
+const MAX_STEPS: usize = 2048;
+const MAX_LAYERS: usize = 16;
+
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     let cut = parse_cut(&args.cut)?;
     let Args { steps, layers, width, heads, .. } = *args;
+    if steps > MAX_STEPS || layers > MAX_LAYERS {
+        let what = format!("{steps} steps and {layers} layers are too many edges to list");
+        let hint = format!("use at most {MAX_STEPS} steps and {MAX_LAYERS} layers");
+        return Err(UserError::new(what).hint(hint).into());
+    }
     let shape = Shape { steps, layers, width, heads };
     let reads = reads(args.window)?;
     let program = shape.program()?;

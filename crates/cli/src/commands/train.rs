@@ -82,7 +82,16 @@ impl Plan {
             Some(out) if args.resume => read_config(&Folder::new(out))?,
             _ => None,
         };
+        if args.evaluate_every == Some(0) {
+            return Err(user("--evaluate-every 0", "count updates from 1"));
+        }
         let from = args.from.as_deref().map(load).transpose()?;
+        if let (Some(existing), Some(from)) = (&existing, &from)
+            && existing.start.as_ref() != Some(&from.start())
+        {
+            let what = "--from names another checkpoint than the run in --out starts from";
+            return Err(user(what, "leave --from out to resume, or choose another --out"));
+        }
         let mut config = match (&existing, &from) {
             (Some(existing), _) => existing.clone(),
             (None, Some(from)) => {
@@ -113,6 +122,12 @@ impl Plan {
             config.evaluations = config::evaluation_points(start, config.updates, every);
         }
         let config = config.check().map_err(|e| user(&e, e.hint()))?;
+        let start = config.config().start.as_ref().map_or(0, |s| s.update);
+        let updates = config.config().updates;
+        if let Some(keep) = args.keep.iter().find(|&&u| u <= start || u > updates) {
+            let hint = format!("this run has updates {} to {updates}", start + 1);
+            return Err(user(format!("--keep {keep}: the run does not reach that update"), hint));
+        }
         let out = args.out.clone().unwrap_or_else(|| default_folder(&system, &config));
         let folder = Folder::new(out);
         // A folder named by the run's own hash can hold no other run: taking it up again is safe.
@@ -183,7 +198,9 @@ pub fn run(args: &Args) -> Result<Verdict> {
     }
     let folder = plan.folder.path().display();
     eprintln!("stopped after update {}; the state is saved", summary.update);
-    eprintln!("hint: backcut train quadrotor --out {folder} --resume");
+    let keep: Vec<String> = plan.options.keep.iter().map(ToString::to_string).collect();
+    let keep = if keep.is_empty() { String::new() } else { format!(" --keep {}", keep.join(",")) };
+    eprintln!("hint: backcut train quadrotor --out {folder} --resume{keep}");
     Ok(Verdict::Interrupted)
 }
 

@@ -141,11 +141,19 @@ impl Trace {
         }
     }
 
+    /// Whether an input, state, register or tap has the name: from outside they are asked for alike.
+    fn is_taken(&self, name: &str) -> bool {
+        let inner = self.inner.borrow();
+        let carried = inner.states.iter().chain(&inner.registers).map(|c| &c.name);
+        let named = inner.inputs.iter().chain(&inner.taps).map(|n| &n.name);
+        carried.chain(named).any(|taken| taken == name)
+    }
+
     /// Values supplied from outside at every step.
     #[track_caller]
     pub fn input(&self, name: &str, width: usize) -> Var<'_> {
         self.check_width("input", name, width);
-        let taken = self.inner.borrow().inputs.iter().any(|i| i.name == name);
+        let taken = self.is_taken(name);
         self.check_new("input", name, taken);
         let index = self.inner.borrow().inputs.len();
         let var = self.push(Scope::Step, Op::Input(index), width, name);
@@ -190,10 +198,7 @@ impl Trace {
     #[track_caller]
     fn carried(&self, name: &str, width: usize, state: bool) -> Var<'_> {
         self.check_width("state or register", name, width);
-        let taken = {
-            let inner = self.inner.borrow();
-            inner.states.iter().chain(&inner.registers).any(|c| c.name == name)
-        };
+        let taken = self.is_taken(name);
         self.check_new("state or register", name, taken);
         let index = {
             let inner = self.inner.borrow();
@@ -428,7 +433,7 @@ impl Trace {
     #[track_caller]
     pub fn tap<'t>(&'t self, name: &str, value: Var<'t>) -> Var<'t> {
         self.check_scope(name, &[value], Scope::Step);
-        let taken = self.inner.borrow().taps.iter().any(|t| t.name == name);
+        let taken = self.is_taken(name);
         self.check_new("tap", name, taken);
         let named = Named { name: name.to_owned(), site: value.site() };
         self.inner.borrow_mut().taps.push(named);

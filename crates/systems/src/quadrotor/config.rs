@@ -85,11 +85,11 @@ impl QuadrotorConfig {
         let Transformer { steps, width, layers, heads, hidden, .. } = self.policy;
         let sizes = [
             ("policy.steps", steps, (1..=MAX_STEPS).contains(&steps)),
-            ("policy.width", width, width > 0),
-            ("policy.layers", layers, layers > 0),
+            ("policy.width", width, (1..=4096).contains(&width)),
+            ("policy.layers", layers, (1..=64).contains(&layers)),
             ("policy.heads", heads, heads > 0 && width.is_multiple_of(heads)),
-            ("policy.hidden", hidden, hidden > 0),
-            ("batch", self.batch, self.batch > 0),
+            ("policy.hidden", hidden, (1..=16384).contains(&hidden)),
+            ("batch", self.batch, (1..=4096).contains(&self.batch)),
         ];
         if let Some((name, value, _)) = sizes.into_iter().find(|(_, _, sound)| !sound) {
             return Err(QuadrotorError::Size { name, value });

@@ -47,7 +47,9 @@ impl QuadrotorError {
             Self::Size { name: "policy.heads", .. } => {
                 "the number of heads must divide the policy's width".into()
             }
-            Self::Size { .. } => "use at least 1".into(),
+            Self::Size { .. } => {
+                "use 1 to 4096 (width, batch), 1 to 64 (layers), 1 to 16384 (hidden)".into()
+            }
             Self::Policy(error) => error.hint().to_owned(),
         }
     }
