@@ -14,7 +14,7 @@ use super::{median, quadrotor, timed};
 use crate::shape::Shape;
 
 /// Updates of a unit in one timing.
-pub const UPDATES: usize = 20;
+pub const UPDATES: usize = 200;
 const STEPS: [usize; 4] = [32, 64, 128, 256];
 const ROWS: usize = 8;
 /// With a window the attention of a step costs the same however long the rollout is.

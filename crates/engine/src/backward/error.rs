@@ -1,0 +1,98 @@
+//! Why a backward cannot run.
+
+use crate::cut::Cut;
+use crate::fault::Fault;
+
+/// Why a backward cannot run.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum BackwardError {
+    /// Nothing physical to cut.
+    #[error("cut {cut} limits physical credit, but the program has no state edge")]
+    NoStateEdge {
+        /// The cut.
+        cut: Cut,
+    },
+    /// Nothing stored to cut.
+    #[error("cut {cut} cuts memory, but the program has no memory edge (no cache, no register)")]
+    NoMemoryEdge {
+        /// The cut.
+        cut: Cut,
+    },
+    /// No weights between the stored representation and the attention.
+    #[error(
+        "cut {cut} cannot be honoured at {edge}: it is made by `{made_by}`, not by a linear projection that could keep the credit"
+    )]
+    NoProjection {
+        /// The cut.
+        cut: Cut,
+        /// The edge.
+        edge: String,
+        /// The instruction that makes the key or value.
+        made_by: &'static str,
+    },
+    /// The forward read another rollout's memory.
+    #[error("the rollout reads a donor's memory: its derivative belongs to no policy's loss")]
+    Donor,
+    /// Rolled by nobody, or inputs changed since.
+    #[error("the rollout was not rolled since its inputs were written")]
+    NotRolled,
+    /// The parameters changed after the rollout.
+    #[error("the model's parameters changed since it rolled this rollout")]
+    OtherParameters,
+    /// Another program, row count, number of steps or prefix.
+    #[error("the workspace was made for another program or shape")]
+    WrongShape,
+    /// Unknown name.
+    #[error("`{name}` is no tap, state, register or input; known: {known}")]
+    UnknownTap {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Nothing that learns reaches the site, so no adjoint is computed there.
+    #[error("`{0}` depends on nothing that learns: no adjoint is computed there")]
+    NoAdjoint(String),
+    /// Wrong number of seeds, or of values in one.
+    #[error("{0}")]
+    Seeds(String),
+    /// A decomposition that is not defined.
+    #[error(
+        "age bins are not defined under {cut}: it lets credit pass through memory, where the age of a path and its number of state edges differ"
+    )]
+    AgesNeedDetachedMemory {
+        /// The cut.
+        cut: Cut,
+    },
+    /// A NaN or infinity, traced to where it first appeared.
+    #[error("{0}")]
+    NonFinite(Fault),
+}
+
+impl BackwardError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoStateEdge { .. } => {
+                "use F for the physical half, or carry a state in the trace"
+            }
+            Self::NoMemoryEdge { .. } => "use F for the memory half (FF, KF), or store something",
+            Self::NoProjection { .. } => {
+                "make keys and values with trace.linear, or use a cut that detaches them whole (FD)"
+            }
+            Self::Donor => "roll without a donor to differentiate",
+            Self::NotRolled => "call roll_into first",
+            Self::OtherParameters => "roll again with these parameters, then differentiate",
+            Self::WrongShape => "make a workspace from a rollout of this shape",
+            Self::UnknownTap { .. } => "name a tap in the trace with trace.tap(name, value)",
+            Self::NoAdjoint(_) => {
+                "keep the adjoints of a state, a register or a tap that a parameter reaches"
+            }
+            Self::Seeds(_) => {
+                "give one set of seeds per cut, [step][row][column] values per tap; tap a state's value to seed it"
+            }
+            Self::AgesNeedDetachedMemory { .. } => "use FD, F_SG, KD or K_SG",
+            Self::NonFinite(_) => "export the inputs to look at the step that is named",
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What parameters receive: one product per linear site and chunk of steps, norms, and the end of a pass.
+
+use backcut_kernels::product::{bias_gradient, weight_gradient};
+use backcut_kernels::{Real, norm};
+
+use super::add;
+use crate::model::Model;
+use crate::program::LinearSite;
+use crate::rollout::Rollout;
+use crate::trace::Site;
+use crate::workspace::{Ring, Workspace};
+
+impl<R: Real> Workspace<R> {
+    /// A linear site whose value was overridden: its weights receive nothing at this step.
+    pub(super) fn silence(&mut self, index: usize, t: usize) {
+        let len = self.program.linears[index].n_out * self.rows;
+        let slot = (t - self.prefix) % self.chunk * len;
+        for ring in self.rings[index].of_variant.iter_mut().flatten() {
+            ring[slot..slot + len].fill(R::ZERO);
+        }
+    }
+
+    pub(super) fn norm_gradient(
+        &mut self,
+        model: &Model<R>,
+        site: Site,
+        x: &[R],
+        saved: &[R],
+        gain: usize,
+        bias: usize,
+        in_condition: bool,
+    ) {
+        let (graph, adjoints) = if in_condition {
+            (&self.program.condition, &self.condition_adjoints)
+        } else {
+            (&self.program.step, &self.adjoints)
+        };
+        let parameters = self.program.layout().parameters();
+        let width = graph.width(site);
+        for (index, variant) in self.plan.variants.iter().enumerate() {
+            if variant.leader != index && !self.split[gain] && !self.split[bias] {
+                continue;
+            }
+            let group = &self.plan.groups[variant.group];
+            let total = &mut self.totals[index];
+            let (low, high) = (gain.min(bias), gain.max(bias));
+            let (head, tail) = total.split_at_mut(parameters[high].offset);
+            let first = &mut head[parameters[low].range()];
+            let second = &mut tail[..parameters[high].len()];
+            let (dgain, dbias) = if gain < bias { (first, second) } else { (second, first) };
+            for lane in group.first_lane..group.first_lane + group.lanes {
+                let dy = &adjoints.data[adjoints.range(site, lane)];
+                norm::layer_norm_gradient(model.isa(), width, x, saved, dy, dgain, dbias);
+            }
+        }
+    }
+
+    /// One weight product per linear site for the chunk of steps that begins at `t`.
+    pub(super) fn flush(&mut self, model: &Model<R>, rollout: &Rollout<R>, t: usize) {
+        let program = &self.program;
+        let blocks = self.chunk.min(self.steps - t);
+        for (linear, ring) in program.linears.iter().zip(&mut self.rings) {
+            if !program.step.active[linear.site] {
+                continue;
+            }
+            let start = rollout.step.frame.at(linear.x, t);
+            let x = &rollout.step.values[start..][..blocks * self.rows * linear.n_in];
+            let totals = &mut self.totals;
+            weight_product(model, linear, ring, totals, blocks, self.rows, x);
+        }
+    }
+
+    /// Adds what was accumulated aside, and gives variants what they share with their leader.
+    pub(super) fn finish(&mut self) {
+        let program = &self.program;
+        let parameters = program.layout().parameters();
+        let linears = program.linears.iter().chain(&program.condition_linears);
+        for (linear, ring) in linears.zip(self.rings.iter().chain(&self.condition_rings)) {
+            for (variant, aside) in ring.aside.iter().enumerate() {
+                let Some(aside) = aside else { continue };
+                let (weight, bias) = aside.split_at(linear.n_in * linear.n_out);
+                let total = &mut self.totals[variant];
+                add(&mut total[parameters[linear.weight].range()], weight);
+                if let Some(id) = linear.bias {
+                    add(&mut total[parameters[id].range()], bias);
+                }
+            }
+        }
+        for (index, variant) in self.plan.variants.iter().enumerate() {
+            if variant.leader == index {
+                continue;
+            }
+            let (head, tail) = self.totals.split_at_mut(index);
+            let (from, to) = (&head[variant.leader], &mut tail[0]);
+            for (parameter, _) in parameters.iter().zip(&self.split).filter(|(_, split)| !**split) {
+                to[parameter.range()].copy_from_slice(&from[parameter.range()]);
+            }
+        }
+    }
+}
+
+pub(super) fn weight_product<R: Real>(
+    model: &Model<R>,
+    linear: &LinearSite,
+    ring: &mut Ring<R>,
+    totals: &mut [Vec<R>],
+    blocks: usize,
+    rows: usize,
+    x: &[R],
+) {
+    let parameters = model.program().layout().parameters();
+    let isa = model.isa();
+    let (n_in, n_out) = (linear.n_in, linear.n_out);
+    for (variant, dy) in ring.of_variant.iter().enumerate() {
+        let Some(dy) = dy else { continue };
+        let dy = &dy[..blocks * rows * n_out];
+        if let Some(Some(aside)) = ring.aside.get_mut(variant) {
+            let (weight, bias) = aside.split_at_mut(n_in * n_out);
+            weight_gradient(isa, blocks, rows, n_in, n_out, x, dy, weight);
+            if linear.bias.is_some() {
+                bias_gradient(isa, blocks, rows, n_out, dy, bias);
+            }
+        } else {
+            let total = &mut totals[variant];
+            let weight = &mut total[parameters[linear.weight].range()];
+            weight_gradient(isa, blocks, rows, n_in, n_out, x, dy, weight);
+            if let Some(id) = linear.bias {
+                bias_gradient(isa, blocks, rows, n_out, dy, &mut total[parameters[id].range()]);
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Between row-major activations and slots of lanes: small transposes, through registers where they fit.
+
+use super::Shape;
+use crate::vectors::{self, Square, Vectors, Work};
+use crate::{Isa, Real};
+
+/// How lanes are written back to rows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Leave<R> {
+    /// `row = lane`
+    Store,
+    /// `row += lane`
+    Add,
+    /// `row += factor * lane`, fused
+    Scaled(R),
+}
+
+/// Row-major `[row][head][feature]` to a slot.
+pub(super) struct Enter<'a, R> {
+    pub(super) shape: Shape,
+    pub(super) stride: usize,
+    pub(super) from: &'a [R],
+    pub(super) to: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for Enter<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
+        enter(v.narrow(), self.shape, self.stride, self.from, self.to);
+    }
+}
+
+#[inline(always)]
+pub(super) fn enter<R: Real, N: Square<R>>(
+    v: N,
+    shape: Shape,
+    stride: usize,
+    from: &[R],
+    to: &mut [R],
+) {
+    let side = N::LANES;
+    // Squares go through registers where they cannot straddle two blocks of lanes.
+    let fits = shape.rows.is_multiple_of(side);
+    let squares = if fits { (shape.rows, shape.dim / side * side) } else { (0, 0) };
+    for head in 0..shape.heads {
+        let (column, first) = (head * shape.dim, head * shape.rows);
+        for row in (0..squares.0).step_by(side) {
+            for d in (0..squares.1).step_by(side) {
+                let mut square = [v.splat(R::ZERO); 4];
+                for i in 0..side {
+                    square[i] = v.load(&from[(row + i) * stride + column + d..][..side]);
+                }
+                let square = v.transpose(square);
+                for i in 0..side {
+                    v.store(square[i], &mut to[shape.at(first + row, d + i)..][..side]);
+                }
+            }
+        }
+        for row in 0..shape.rows {
+            let done = if row < squares.0 { squares.1 } else { 0 };
+            for d in done..shape.dim {
+                to[shape.at(first + row, d)] = from[row * stride + column + d];
+            }
+        }
+    }
+}
+
+/// A slot back to row-major.
+struct LeaveWork<'a, R> {
+    pub(super) shape: Shape,
+    pub(super) stride: usize,
+    how: Leave<R>,
+    pub(super) from: &'a [R],
+    pub(super) to: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for LeaveWork<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
+        leave(v.narrow(), self.shape, self.stride, self.how, self.from, self.to);
+    }
+}
+
+#[inline(always)]
+pub(super) fn leave<R: Real, N: Square<R>>(
+    v: N,
+    shape: Shape,
+    stride: usize,
+    how: Leave<R>,
+    from: &[R],
+    to: &mut [R],
+) {
+    let side = N::LANES;
+    // Squares go through registers where they cannot straddle two blocks of lanes.
+    let fits = shape.rows.is_multiple_of(side);
+    let squares = if fits { (shape.rows, shape.dim / side * side) } else { (0, 0) };
+    for head in 0..shape.heads {
+        let (column, first) = (head * shape.dim, head * shape.rows);
+        for row in (0..squares.0).step_by(side) {
+            for d in (0..squares.1).step_by(side) {
+                let mut square = [v.splat(R::ZERO); 4];
+                for i in 0..side {
+                    square[i] = v.load(&from[shape.at(first + row, d + i)..][..side]);
+                }
+                let square = v.transpose(square);
+                for i in 0..side {
+                    let to = &mut to[(row + i) * stride + column + d..][..side];
+                    let value = match how {
+                        Leave::Store => square[i],
+                        Leave::Add => v.add(v.load(to), square[i]),
+                        Leave::Scaled(factor) => v.mul_add(v.splat(factor), square[i], v.load(to)),
+                    };
+                    v.store(value, to);
+                }
+            }
+        }
+        for row in 0..shape.rows {
+            let done = if row < squares.0 { squares.1 } else { 0 };
+            for d in done..shape.dim {
+                let to = &mut to[row * stride + column + d];
+                let value = from[shape.at(first + row, d)];
+                *to = match how {
+                    Leave::Store => value,
+                    Leave::Add => *to + value,
+                    Leave::Scaled(factor) => factor.mul_add(value, *to),
+                };
+            }
+        }
+    }
+}
+
+/// Writes one slot to rows that lie `stride` apart.
+pub fn leave_slot<R: Real>(
+    isa: Isa,
+    shape: Shape,
+    stride: usize,
+    how: Leave<R>,
+    slot: &[R],
+    to: &mut [R],
+) {
+    vectors::run(isa, LeaveWork { shape, stride, how, from: slot, to });
+}
