@@ -64,16 +64,21 @@ impl<R: Real> Workspace<R> {
                 return format!("memory edge `{}` from later steps to step {t}", cache.name);
             }
         }
+        // Their sum is bad; where several readers sent something, each is named.
         let readers = program.nodes().iter().enumerate().skip(site + 1);
-        let reader = readers.filter(|(_, n)| n.op.operands().contains(&site)).find(|(r, _)| {
-            let range = self.adjoints.range(*r, lane);
-            program.step.active[*r] && !self.adjoints.data[range].iter().all(|v| *v == R::ZERO)
-        });
-        match reader {
-            Some((_, node)) => {
-                format!("the edge from {} `{}` of the same step", node.op.name(), node.label)
-            }
-            None => "a seed or the loss".to_owned(),
+        let senders: Vec<String> = readers
+            .filter(|(_, node)| node.op.operands().contains(&site))
+            .filter(|&(reader, _)| {
+                let range = self.adjoints.range(reader, lane);
+                let sent = self.adjoints.data[range].iter().any(|v| *v != R::ZERO);
+                program.step.active[reader] && sent
+            })
+            .map(|(_, node)| format!("{} `{}`", node.op.name(), node.label))
+            .collect();
+        match senders.as_slice() {
+            [] => "a seed or the loss".to_owned(),
+            [only] => format!("the edge from {only} of the same step"),
+            several => format!("one of the edges from {} of the same step", several.join(", ")),
         }
     }
 }
