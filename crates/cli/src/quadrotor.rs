@@ -27,7 +27,7 @@ pub const EVALUATE_EVERY: u64 = 200;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ForwardArgs {
     /// Standard deviation of the velocity reading's noise in m/s, or `hidden`
-    #[arg(long, value_name = "SIGMA|hidden")]
+    #[arg(long, value_name = "SIGMA|hidden", allow_negative_numbers = true)]
     pub noise: Option<String>,
     /// Positions of memory that each layer reads, the current one included, or `all`
     #[arg(long, value_name = "W|all")]

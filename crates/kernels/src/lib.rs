@@ -21,6 +21,7 @@ pub mod norm;
 pub mod optim;
 pub mod product;
 pub mod random;
+mod ratios;
 mod real;
 pub mod reduce;
 mod vectors;
