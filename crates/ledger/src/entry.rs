@@ -7,7 +7,10 @@
 //! `hash` is the SHA-256 of the same text without its `hash` field, and `previous` the `hash` of the
 //! line before (64 zeros for the first). So an entry can be found in the file by its hash, damage to
 //! any line, the last one too, is found in that line, and the chain can be followed with common tools:
-//! `jq -cjS 'del(.hash)' | sha256sum`.
+//!
+//! ```text
+//! sed -n 1p ledger.jsonl | sed 's/"hash":"[0-9a-f]*",//' | tr -d '\n' | sha256sum
+//! ```
 
 use serde::{Deserialize, Serialize};
 

@@ -254,6 +254,22 @@ fn asking_for_more_in_an_amendment_is_of_no_use_and_for_less_is_kept() {
 }
 
 #[test]
+fn an_analysis_may_ask_for_less_than_was_frozen() {
+    let mut diary = Diary::new();
+    diary.freeze(study("A", &["a"], &[asking("H", Confirmatory)]));
+    diary.run(&["a"]);
+    for status in [Prespecified, Descriptive, PostHoc] {
+        let granted = grant(&diary.ledger, "A", &asking("H", status), &diary.used(&["a"]));
+        assert_eq!(granted.status, status);
+        assert!(
+            granted.why.starts_with("it asks for no more (frozen in entry 0"),
+            "{}",
+            granted.why
+        );
+    }
+}
+
+#[test]
 fn an_analysis_cannot_call_a_refused_prediction_a_description() {
     let mut diary = Diary::new();
     diary.run(&["a"]);

@@ -187,6 +187,8 @@ fn a_refusal_and_a_text_that_is_no_response_are_told_apart() {
         // Whatever is cut off, it is an error and never a panic.
         assert!(matches!(timestamp::read(&token[..length]), Err(TimestampError::Unreadable(_))));
     }
+    let longer = [&token[..], b"\n"].concat();
+    assert!(matches!(timestamp::read(&longer), Err(TimestampError::Unreadable(_))));
     for page in
         [&b"<html>not found</html>"[..], &[0x30, 0x80, 0, 0], &[0x30, 0x84, 255, 255, 255, 255]]
     {
