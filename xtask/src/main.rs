@@ -9,6 +9,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("kill", "procps"),
     // Building zstd, for Parquet tables.
     ("cc", "gcc"),
+    // Signatures of time stamps, and the authority that the tests play.
+    ("openssl", "openssl"),
 ];
 
 fn main() -> ExitCode {
