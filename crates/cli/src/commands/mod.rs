@@ -10,4 +10,5 @@ pub mod export;
 pub mod inspect;
 pub mod man;
 pub mod stats;
+pub mod study;
 pub mod train;
