@@ -78,22 +78,22 @@ pub fn verdicts(analysis: &Table) -> String {
     let mut out = String::new();
     let mut family = None;
     for row in &analysis.rows {
+        let at = |i: usize| text(&row[i]);
         if family != Some(&row[0]) {
             family = Some(&row[0]);
-            out.push_str(&format!(
-                "\n{} ({}, M = {}, level {})\n",
-                text(&row[0]),
-                text(&row[8]),
-                text(&row[10]),
-                text(&row[9])
-            ));
+            let (name, bound, size) = (at(0), at(8), at(10));
+            out += &format!("\n{name} ({bound}, M = {size}, level {})\n", plain(&row[9]));
         }
-        out.push_str(&format!("  {:<24} {:>9}", clip(&text(&row[1]), 24), text(&row[5])));
-        out.push_str(&format!("  [{}, {}]", text(&row[6]), text(&row[7])));
-        out.push_str(&format!("  {}/{}\n", text(&row[13]), text(&row[4])));
-        out.push_str(&format!("      {}; {}\n", text(&row[14]), text(&row[15])));
+        out += &format!("  {:<24} {:>9}", clip(&at(1), 24), at(5));
+        out += &format!("  [{}, {}]  {}/{}\n", at(6), at(7), at(13), at(4));
+        out += &format!("      {}; {}\n", at(14), at(15));
     }
     out
+}
+
+/// A number as it was written.
+fn plain(value: &Value) -> String {
+    if let Value::Number(number) = value { number.to_string() } else { "-".to_owned() }
 }
 
 fn clip(text: &str, width: usize) -> String {

@@ -20,6 +20,7 @@ use crate::quadrotor::thousands;
 
 /// Options of `backcut study run`.
 #[derive(Debug, Clone, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags as they are typed")]
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
@@ -155,7 +156,7 @@ pub fn run_study(
         [(failed, "failed"), (blocked, "blocked by a failed start"), (left, "left")]
     {
         if count > 0 {
-            words.push_str(&format!(", {count} {what}"));
+            words += &format!(", {count} {what}");
         }
     }
     eprintln!("{words} in {}", words_of(view.began.elapsed()));
