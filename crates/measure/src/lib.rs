@@ -12,6 +12,9 @@
 
 mod finding;
 mod measurement;
+pub mod memory;
+mod panel;
+pub mod probe;
 mod subject;
 
 pub use finding::Finding;

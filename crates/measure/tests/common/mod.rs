@@ -1,0 +1,2 @@
+//! What the tests of memory share.
+pub mod memory;
