@@ -10,6 +10,8 @@
 //! of [`Finding`]s: one number with the name of its quantity, the cut, and the part it belongs to. So a
 //! study can hold measurements beside training runs, and any result is a tidy table.
 
+pub mod analytic;
+pub mod diagnostics;
 mod finding;
 mod measurement;
 pub mod memory;
