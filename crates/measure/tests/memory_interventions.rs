@@ -21,17 +21,17 @@ fn a_window_of_all_steps_changes_nothing_and_shorter_ones_do() {
     let state = state(&system, 3);
     let subject = subject(&system, &state);
     let findings = masking(&subject, &[1, 2, STEPS, STEPS + 9]).unwrap();
-    let base = value(&findings, "panel_error", "all");
+    let base = value(&findings, "panel.error", "all");
     for w in [STEPS, STEPS + 9] {
         let part = format!("w={w}");
-        assert_eq!(value(&findings, "masked_error", &part).to_bits(), base.to_bits());
-        assert_eq!(value(&findings, "masking_change", &part), 0.0);
-        assert_eq!(value(&findings, "masking_relative", &part), 0.0);
+        assert_eq!(value(&findings, "masking.error", &part).to_bits(), base.to_bits());
+        assert_eq!(value(&findings, "masking.change", &part), 0.0);
+        assert_eq!(value(&findings, "masking.relative", &part), 0.0);
     }
-    assert_ne!(value(&findings, "masking_change", "w=1"), 0.0);
+    assert_ne!(value(&findings, "masking.change", "w=1"), 0.0);
     assert_ne!(
-        value(&findings, "masking_relative", "w=1"),
-        value(&findings, "masking_relative", "w=2")
+        value(&findings, "masking.relative", "w=1"),
+        value(&findings, "masking.relative", "w=2")
     );
     let program = System::<f32>::program(&system);
     let model = Model::new(program, Isa::detect(), state.params.clone()).unwrap();
@@ -49,12 +49,12 @@ fn masking_is_the_evaluation_of_a_system_with_that_window() {
     let program = System::<f32>::program(&windowed);
     let model = Model::new(program, Isa::detect(), state.params.clone()).unwrap();
     let panel = Evaluator::new(&windowed).unwrap().evaluate(&windowed, &model).unwrap();
-    assert_eq!(value(&findings, "masked_error", "w=2").to_bits(), panel.mean.to_bits());
+    assert_eq!(value(&findings, "masking.error", "w=2").to_bits(), panel.mean.to_bits());
     // A policy trained with a window of 2 does not gain sight of more.
     let trained = masking(&subject(&windowed, &state), &[1, 2, 5]).unwrap();
-    assert_ne!(value(&trained, "masking_change", "w=1"), 0.0);
+    assert_ne!(value(&trained, "masking.change", "w=1"), 0.0);
     for part in ["w=2", "w=5"] {
-        assert_eq!(value(&trained, "masking_change", part), 0.0);
+        assert_eq!(value(&trained, "masking.change", part), 0.0);
     }
 }
 
@@ -73,11 +73,11 @@ fn a_donor_equal_to_the_recipient_changes_nothing() {
     let subject = subject(&system, &state);
     let own: Vec<usize> = (0..256).collect();
     let findings = donor_with(&subject, &own).unwrap();
-    let base = value(&findings, "panel_error", "all");
-    assert_eq!(value(&findings, "donor_error", "derangement").to_bits(), base.to_bits());
-    assert_eq!(value(&findings, "donor_relative", "derangement"), 0.0);
+    let base = value(&findings, "panel.error", "all");
+    assert_eq!(value(&findings, "donor.error", "derangement").to_bits(), base.to_bits());
+    assert_eq!(value(&findings, "donor.relative", "derangement"), 0.0);
     let plain = masking(&subject, &[]).unwrap();
-    assert_eq!(base.to_bits(), value(&plain, "panel_error", "all").to_bits());
+    assert_eq!(base.to_bits(), value(&plain, "panel.error", "all").to_bits());
 }
 
 #[test]
@@ -86,12 +86,12 @@ fn another_history_changes_the_error_and_donors_are_a_fixed_derangement() {
     let state = state(&system, 7);
     let subject = subject(&system, &state);
     let findings = measure(&Measurement::Donor {}, &subject, None).unwrap();
-    assert_ne!(value(&findings, "donor_cost", "derangement"), 0.0);
+    assert_ne!(value(&findings, "donor.cost", "derangement"), 0.0);
     let donors = panel_derangement(256).unwrap();
     assert!(donors.iter().enumerate().all(|(row, donor)| row != *donor));
     assert_eq!(donors, panel_derangement(256).unwrap());
     assert_eq!(panel_derangement(1), None);
-    let noted = findings.iter().find(|f| f.quantity == "donor_cost").unwrap();
+    let noted = findings.iter().find(|f| f.quantity == "donor.cost").unwrap();
     assert!(noted.note.contains("measure/donor"), "{}", noted.note);
     let twice = vec![0; 256];
     assert!(matches!(donor_with(&subject, &twice), Err(MeasureError::Unfit(_))));
@@ -103,7 +103,7 @@ fn a_memoryless_policy_is_indifferent_to_donors() {
     let system = config.check().unwrap();
     let state = state(&system, 8);
     let findings = measure(&Measurement::Donor {}, &subject(&system, &state), None).unwrap();
-    assert_eq!(value(&findings, "donor_cost", "derangement"), 0.0);
+    assert_eq!(value(&findings, "donor.cost", "derangement"), 0.0);
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn attention_mass_is_a_share_and_vanishes_without_memory() {
     let findings = attention(&subject(&system, &state)).unwrap();
     assert_eq!(findings.len(), 2 * 3, "two heads and their mean, in two layers");
     for layer in ["block0", "block1"] {
-        let heads = [0, 1].map(|h| value(&findings, "attention_mass", &format!("{layer}.head{h}")));
+        let heads = [0, 1].map(|h| value(&findings, "attention.mass", &format!("{layer}.head{h}")));
         assert!(heads.iter().all(|mass| *mass > 0.0 && *mass < 1.0), "{heads:?}");
-        let mean = value(&findings, "attention_mass", layer);
+        let mean = value(&findings, "attention.mass", layer);
         assert!((mean - f64::midpoint(heads[0], heads[1])).abs() < 1e-12);
     }
     let blind = QuadrotorConfig { window: NonZeroUsize::new(1), ..config("0.2") }.check().unwrap();

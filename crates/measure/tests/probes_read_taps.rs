@@ -16,11 +16,11 @@ fn exact_readings_are_decoded_exactly_and_noise_is_not() {
         probe(&subject(&system, &state), None, &ProbeOptions::default()).unwrap()
     });
     assert_eq!(exact.len(), 3, "the token and two layers");
-    assert!((value(&exact, "probe_r2", "token") - 1.0).abs() < 1e-5);
-    let noisy = value(&noisy, "probe_r2", "token");
+    assert!((value(&exact, "probe.r2", "token") - 1.0).abs() < 1e-5);
+    let noisy = value(&noisy, "probe.r2", "token");
     assert!(noisy > 0.0 && noisy < 0.98, "{noisy}");
     for layer in ["block0.stored", "block1.stored"] {
-        let r2 = value(&exact, "probe_r2", layer);
+        let r2 = value(&exact, "probe.r2", layer);
         assert!(r2 > 0.0 && r2 < 1.0, "eight columns hold some of it, not all: {layer}: {r2}");
     }
 }
@@ -50,7 +50,7 @@ fn common_probes_need_a_reference_that_fits() {
     let findings = measure(&common, &subject, Some(&subject)).unwrap();
     let own = measure(&Measurement::Probe { common: false }, &subject, Some(&subject)).unwrap();
     for (a, b) in findings.iter().zip(&own) {
-        assert_eq!((a.quantity.as_str(), b.quantity.as_str()), ("probe_r2_common", "probe_r2"));
+        assert_eq!((a.quantity.as_str(), b.quantity.as_str()), ("probe.r2_common", "probe.r2"));
         assert_eq!(a.value, b.value);
     }
 }

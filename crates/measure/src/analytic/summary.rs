@@ -27,6 +27,8 @@ pub struct Summary {
     pub best_fixed: Line,
     /// The labels of one future against those of the other, at the same anchor.
     pub labels: Agreement,
+    /// `S_U` and `S_G` again, for each optimizer alone.
+    pub by_optimizer: Vec<Line>,
     /// Differences between the three, paired by source.
     pub advantages: Vec<(String, Advantage)>,
     /// Share of updates that the clip by the global norm acted on, by optimizer.
@@ -66,11 +68,13 @@ pub fn summarise(study: &AnalyticStudy, updates: u64) -> Result<Summary, Measure
         .into_iter()
         .collect::<Result<Vec<_>, _>>()?;
     let labels = agreement(&futures(&cases))?;
+    let by_optimizer = each_optimizer(&cases)?;
     Ok(Summary {
         cases: cases.len(),
         scores,
         best_fixed,
         labels,
+        by_optimizer,
         advantages,
         clipped: clipped(&study.rows, updates),
     })
@@ -83,6 +87,33 @@ fn compare(cases: &[&[Row]], left: impl Fn(&[Row]) -> Vec<f64>) -> Vec<Compared>
         right: case.iter().map(|row| row.error).collect(),
     };
     cases.iter().map(of).collect()
+}
+
+/// The two scores on the cases of one optimizer at a time.
+fn each_optimizer(cases: &[&[Row]]) -> Result<Vec<Line>, MeasureError> {
+    let mut lines = Vec::new();
+    for optimizer in optimizers(cases.iter().map(|case| &case[0])) {
+        let mine: Vec<&[Row]> =
+            cases.iter().copied().filter(|case| case[0].optimizer == optimizer).collect();
+        let score = |name: &str, of: &dyn Fn(&Row) -> f64| -> Result<Line, MeasureError> {
+            let compared = compare(&mine, |case| case.iter().map(of).collect());
+            Ok(Line { name: format!("{name}, {optimizer}"), agreement: agreement(&compared)? })
+        };
+        lines.push(score("S_U", &|row| row.score_update)?);
+        lines.push(score("S_G", &|row| row.score_gradient)?);
+    }
+    Ok(lines)
+}
+
+/// Names of the optimizers, in the order they appear.
+fn optimizers<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.optimizer) {
+            names.push(row.optimizer.clone());
+        }
+    }
+    names
 }
 
 /// Labels of stream a beside labels of stream b, anchor by anchor.
@@ -106,16 +137,11 @@ fn spell(ranks: &[f64]) -> String {
 }
 
 fn clipped(rows: &[Row], updates: u64) -> Vec<(String, f64)> {
-    let mut names: Vec<&str> = Vec::new();
-    for row in rows {
-        if !names.contains(&row.optimizer.as_str()) {
-            names.push(&row.optimizer);
-        }
-    }
     let share = |name: &str| {
         let mine = rows.iter().filter(|row| row.optimizer == name);
         let (clipped, all) = mine.fold((0, 0), |(c, n), row| (c + row.clipped, n + updates));
         clipped as f64 / all.max(1) as f64
     };
-    names.iter().map(|name| ((*name).to_owned(), share(name))).collect()
+    let names = optimizers(rows.iter());
+    names.into_iter().map(|name| (name.clone(), share(&name))).collect()
 }

@@ -42,10 +42,10 @@ pub fn attention(subject: &Subject) -> Result<Vec<Finding>, MeasureError> {
     for (cache, heads) in caches.iter().zip(&mass) {
         for (head, sum) in heads.iter().enumerate() {
             let part = format!("{cache}.head{head}");
-            findings.push(Finding::new("attention_mass", "", part, sum / count));
+            findings.push(Finding::new("attention.mass", "", part, sum / count));
         }
         let mean = heads.iter().sum::<f64>() / (count * heads.len() as f64);
-        findings.push(Finding::new("attention_mass", "", cache, mean));
+        findings.push(Finding::new("attention.mass", "", cache, mean));
     }
     Ok(findings)
 }

@@ -75,8 +75,8 @@ pub fn donor_with(subject: &Subject, donors: &[usize]) -> Result<Vec<Finding>, M
     }
     let base = Panel::new(base);
     let part = "derangement";
-    let mut findings = vec![Finding::new("panel_error", "", "all", base.mean)];
-    let quantities = ["donor_error", "donor_cost", "donor_relative"];
+    let mut findings = vec![Finding::new("panel.error", "", "all", base.mean)];
+    let quantities = ["donor.error", "donor.cost", "donor.relative"];
     let values = if let Some(why) = failure {
         quantities.map(|_| Err(why.clone()))
     } else {

@@ -35,5 +35,5 @@ pub fn input_weight(
     })?;
     let norm = reduce::norm_squared(Isa::detect(), values).sqrt();
     let part = format!("{parameter}[{start}..{end}]");
-    Ok(vec![Finding::new("input_weight_norm", "", part, norm)])
+    Ok(vec![Finding::new("input_weight.norm", "", part, norm)])
 }

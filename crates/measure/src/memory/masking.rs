@@ -18,7 +18,7 @@ use crate::subject::Subject;
 pub fn masking(subject: &Subject, windows: &[usize]) -> Result<Vec<Finding>, MeasureError> {
     let (system, model) = (subject.system, panel::model(subject)?);
     let base = panel::evaluate(system, &model, &system.spec())?;
-    let mut findings = vec![Finding::new("panel_error", "", "all", base.mean)];
+    let mut findings = vec![Finding::new("panel.error", "", "all", base.mean)];
     for &window in windows {
         let part = format!("w={window}");
         let spec = hide(system.spec(), window, system.steps())?;
@@ -26,17 +26,17 @@ pub fn masking(subject: &Subject, windows: &[usize]) -> Result<Vec<Finding>, Mea
             Ok(masked) => masked,
             // A policy that cannot fly without its memory is a result, not a failure to measure.
             Err(MeasureError::Panel(error)) => {
-                for quantity in ["masked_error", "masking_change", "masking_relative"] {
+                for quantity in ["masking.error", "masking.change", "masking.relative"] {
                     findings.push(Finding::undefined(quantity, "", &part, &error.to_string()));
                 }
                 continue;
             }
             Err(error) => return Err(error),
         };
-        findings.push(Finding::new("masked_error", "", &part, masked.mean));
-        findings.push(Finding::new("masking_change", "", &part, masked.mean - base.mean));
+        findings.push(Finding::new("masking.error", "", &part, masked.mean));
+        findings.push(Finding::new("masking.change", "", &part, masked.mean - base.mean));
         let relative = mean_relative(&base.errors, &masked.errors);
-        findings.push(found("masking_relative", &part, relative));
+        findings.push(found("masking.relative", &part, relative));
     }
     Ok(findings)
 }

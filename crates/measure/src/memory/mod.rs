@@ -21,27 +21,27 @@ use crate::finding::Finding;
 /// Quantity and formula, for `--define`.
 pub const DEFINITIONS: &[(&str, &str)] = &[
     (
-        "panel_error",
+        "panel.error",
         "mean over the panel's trajectories i of the evaluation error e_i, the forward as trained",
     ),
     (
-        "masked_error",
+        "masking.error",
         "the same with a window of w positions at evaluation only (part w=...), parameters unchanged",
     ),
-    ("masking_change", "masked_error - panel_error"),
-    ("masking_relative", "mean over i of (e_i(w) - e_i) / e_i"),
+    ("masking.change", "masking.error - panel.error"),
+    ("masking.relative", "mean over i of (e_i(w) - e_i) / e_i"),
     (
-        "donor_error",
-        "panel_error when row i reads the stored history of trajectory d(i) != i, d a fixed derangement; the recipient's token and state are its own and evolve freely",
+        "donor.error",
+        "panel.error when row i reads the stored history of trajectory d(i) != i, d a fixed derangement; the recipient's token and state are its own and evolve freely",
     ),
-    ("donor_cost", "v_I1 = donor_error - panel_error"),
-    ("donor_relative", "mean over i of (e_i(donor) - e_i) / e_i"),
+    ("donor.cost", "v_I1 = donor.error - panel.error"),
+    ("donor.relative", "mean over i of (e_i(donor) - e_i) / e_i"),
     (
-        "attention_mass",
+        "attention.mass",
         "mean over trajectories and queries t >= 1 of sum over j < t of p_tj, per layer and head",
     ),
     (
-        "input_weight_norm",
+        "input_weight.norm",
         "square root of the sum of squares of the weights that read some input columns",
     ),
 ];

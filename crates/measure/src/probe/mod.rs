@@ -32,10 +32,10 @@ use crate::subject::Subject;
 /// Quantity and formula, for `--define`.
 pub const DEFINITIONS: &[(&str, &str)] = &[
     (
-        "probe_r2",
+        "probe.r2",
         "R^2 of ridge from a tap to the true quantity, held-out trajectories, 5 x 5 nested folds, 8 strengths; on the policy's own inputs",
     ),
-    ("probe_r2_common", "the same with the reference's observations fed to the policy"),
+    ("probe.r2_common", "the same with the reference's observations fed to the policy"),
 ];
 
 /// What is probed for what.
@@ -72,7 +72,7 @@ pub fn probe(
     let mut samples = gather(subject, &inputs, &names)?;
     let target = samples.pop().ok_or_else(|| MeasureError::Unfit("nothing to probe".into()))?;
     let folds = Folds::fixed(target.trajectories)?;
-    let quantity = if reference.is_some() { "probe_r2_common" } else { "probe_r2" };
+    let quantity = if reference.is_some() { "probe.r2_common" } else { "probe.r2" };
     let mut findings = Vec::new();
     for (tap, inputs) in taps.iter().zip(&samples) {
         findings.push(match score(inputs, &target, &folds)? {

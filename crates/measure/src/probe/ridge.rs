@@ -6,8 +6,8 @@ use super::gather::Samples;
 use crate::measurement::MeasureError;
 
 /// The strengths to choose from. With standardised inputs and about 6,500 rows the first is all but
-/// least squares and the last halves the weight of a typical direction.
-pub const STRENGTHS: [f64; 8] = [1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4];
+/// least squares, and the last shrinks a typical direction by an eighth and weak ones to nothing.
+pub const STRENGTHS: [f64; 8] = [1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3];
 
 /// What a probe reads.
 #[derive(Clone, PartialEq, Debug)]

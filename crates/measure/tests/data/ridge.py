@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-STRENGTHS = [10.0**k for k in range(-3, 5)]
+STRENGTHS = [float(f"1e{k}") for k in range(-4, 4)]
 FOLDS = 5
 
 

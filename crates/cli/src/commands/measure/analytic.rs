@@ -83,6 +83,9 @@ fn print(params: &StudyParams, study: &AnalyticStudy, summary: &Summary) {
     let best = &summary.best_fixed;
     line(&best.name, best.agreement.share, best.agreement.interval);
     line("labels of the two futures", summary.labels.share, summary.labels.interval);
+    for found in &summary.by_optimizer {
+        line(&format!("  {}", found.name), found.agreement.share, found.agreement.interval);
+    }
     println!("(the best fixed ordering is chosen on these labels)\n");
     println!("{:<36} {:>9}   95% over seeds", "advantage", "points");
     for (name, found) in &summary.advantages {
@@ -142,7 +145,8 @@ fn summary_csv(summary: &Summary) -> String {
     let mut text = String::from("quantity,ordering,value,lower,upper,pairs,ties\n");
     let labels = ("labels of the two futures".to_owned(), summary.labels);
     let best = (summary.best_fixed.name.clone(), summary.best_fixed.agreement);
-    let scores = summary.scores.iter().map(|l| (l.name.clone(), l.agreement));
+    let scores = summary.scores.iter().chain(&summary.by_optimizer);
+    let scores = scores.map(|l| (l.name.clone(), l.agreement));
     for (name, a) in scores.chain([best, labels]) {
         let ([low, high], name) = (a.interval, tidy::quote(&name));
         let _ = writeln!(text, "agreement,{name},{},{low},{high},{},{}", a.share, a.pairs, a.ties);
@@ -166,7 +170,7 @@ fn construction_csv() -> String {
 
 fn as_json(study: &AnalyticStudy, summary: &Summary) -> serde_json::Value {
     let (eta, q) = SHOWN;
-    let lines = summary.scores.iter().chain([&summary.best_fixed]);
+    let lines = summary.scores.iter().chain([&summary.best_fixed]).chain(&summary.by_optimizer);
     let advantages = summary.advantages.iter();
     let rows = study.rows.iter();
     json!({

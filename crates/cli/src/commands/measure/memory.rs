@@ -85,7 +85,7 @@ fn print(loaded: &Loaded, findings: &[Finding], windows: &[usize]) {
     let value = |quantity: &str, part: &str| find(quantity, part).and_then(|f| f.value);
     println!("{}\n", loaded.heading());
     println!("  {:<30} {:>10} {:>10} {:>14}", "history", "error m^2", "change", "per trajectory");
-    if let Some(error) = value("panel_error", "all") {
+    if let Some(error) = value("panel.error", "all") {
         println!("  {:<30} {error:>10.5}", "its own");
     }
     let line = |name: &str, quantities: [&str; 3], part: &str| {
@@ -106,13 +106,13 @@ fn print(loaded: &Loaded, findings: &[Finding], windows: &[usize]) {
             1 => "the current token alone".to_owned(),
             w => format!("the last {w} tokens"),
         };
-        let quantities = ["masked_error", "masking_change", "masking_relative"];
+        let quantities = ["masking.error", "masking.change", "masking.relative"];
         line(&name, quantities, &format!("w={window}"));
     }
-    let quantities = ["donor_error", "donor_cost", "donor_relative"];
+    let quantities = ["donor.error", "donor.cost", "donor.relative"];
     line("another trajectory's (v_I1)", quantities, "derangement");
     println!("\n  attention mass on earlier positions, by head (mean)");
-    let mass: Vec<&Finding> = findings.iter().filter(|f| f.quantity == "attention_mass").collect();
+    let mass: Vec<&Finding> = findings.iter().filter(|f| f.quantity == "attention.mass").collect();
     for layer in mass.iter().filter(|f| !f.part.contains(".head")) {
         let prefix = format!("{}.head", layer.part);
         let heads = mass.iter().filter(|f| f.part.starts_with(&prefix)).filter_map(|f| f.value);
@@ -120,7 +120,7 @@ fn print(loaded: &Loaded, findings: &[Finding], windows: &[usize]) {
         let mean = layer.value.map_or(String::new(), |m| format!("({m:.3})"));
         println!("  {:<10} {} {mean}", layer.part, heads.join(" "));
     }
-    for weight in findings.iter().filter(|f| f.quantity == "input_weight_norm") {
+    for weight in findings.iter().filter(|f| f.quantity == "input_weight.norm") {
         let norm = weight.value.map_or(String::new(), |v| format!("{v:.4}"));
         println!("\n  weights that read the velocity: norm {norm} ({})", weight.part);
     }
