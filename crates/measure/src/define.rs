@@ -117,7 +117,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "applied.saturated",
-        "share of weights with |mhat| > 0.9 sqrt(vhat) after the step (1: the gradient dominates both moments)",
+        "share of weights whose |mhat| / sqrt(vhat) after the step is above 0.9 of the limit of a gradient that dominates both moments",
     ),
     define(
         "update",

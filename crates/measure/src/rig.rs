@@ -156,35 +156,35 @@ impl<'s, R: Real> Rig<'s, R> {
     }
 
     /// Clips and applies the gradient of the `index`-th cut to a copy of `state`; returns the factor.
-    pub(crate) fn form(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) -> f64 {
+    pub fn form(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) -> f64 {
         let (isa, norm) = (self.model.isa(), self.norms[index]);
         self.layers.form(isa, index, optimizer, state, self.workspace.gradient(index), norm);
         self.factor(index)
     }
 
     /// The same gradient, not clipped.
-    pub(crate) fn form_unclipped(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) {
+    pub fn form_unclipped(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) {
         let isa = self.model.isa();
         self.layers.form_unclipped(isa, index, optimizer, state, self.workspace.gradient(index));
     }
 
     /// The clipping factor of the `index`-th cut, once formed.
-    pub(crate) fn factor(&self, index: usize) -> f64 {
+    pub fn factor(&self, index: usize) -> f64 {
         self.layers.steps[index].factor
     }
 
     /// The `index`-th cut's vector at a layer, once formed.
-    pub(crate) fn vector(&self, layer: Layer, index: usize) -> &[R] {
+    pub fn vector(&self, layer: Layer, index: usize) -> &[R] {
         self.layers.vector(layer, index, self.workspace.gradient(index))
     }
 
     /// AdamW's moments after the last step formed.
-    pub(crate) fn moments_after(&self) -> &Moments<R> {
+    pub fn moments_after(&self) -> &Moments<R> {
         &self.layers.after
     }
 
     /// Parameters after the last step formed.
-    pub(crate) fn theta_after(&self) -> &[R] {
+    pub fn theta_after(&self) -> &[R] {
         self.layers.theta()
     }
 

@@ -223,7 +223,7 @@ fn relative_sizes<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
     let isa = rig.model().isa();
     let norm = |x: &[R]| backcut_kernels::optim::global_norm(isa, x);
     let full = rig.vector(Layer::Applied, 0);
-    let full_norm = norm(full);
+    let full_square = backcut_kernels::reduce::norm_squared(isa, full);
     let mut findings = Vec::new();
     for (index, cut) in rig.cuts().iter().enumerate() {
         let applied = rig.vector(Layer::Applied, index);
@@ -232,9 +232,9 @@ fn relative_sizes<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
         } else {
             Finding::undefined("r_U", cut, ALL, "the gradient is zero")
         });
-        let distance = backcut_kernels::reduce::distance_squared(isa, applied, full).sqrt();
-        findings.push(if full_norm > 0.0 {
-            Finding::new("d_U", cut, ALL, distance / full_norm)
+        let distance = backcut_kernels::reduce::distance_squared(isa, applied, full);
+        findings.push(if full_square > 0.0 {
+            Finding::new("d_U", cut, ALL, (distance / full_square).sqrt())
         } else {
             Finding::undefined("d_U", cut, ALL, "FF's update is zero")
         });

@@ -2,9 +2,11 @@
 //!
 //! The scale of a weight is `sqrt(vhat)`, its second moment **before** the update, corrected for its bias;
 //! before the first update there is none, and what needs it is undefined there. The direction of AdamW
-//! is `mhat / (sqrt(vhat) + eps)` **after** the update, without weight decay. A weight is *saturated*
-//! where `|mhat| > 0.9 sqrt(vhat)`: 1 is what a gradient that dominates both moments tends to, so a
-//! saturated direction is close to the gradient's sign.
+//! is `mhat / (sqrt(vhat) + eps)` **after** the update, without weight decay. A gradient that dominates
+//! both moments brings `|mhat| / sqrt(vhat)` to the limit
+//! `(1 - b1) / (1 - b1^t) * sqrt((1 - b2^t) / (1 - b2))` whatever its size (1 for the betas 0.9 and 0.99 at
+//! late steps, 3.2 for 0.9 and 0.999). A weight is *saturated* above 0.9 of that: a saturated direction is
+//! close to the gradient's sign.
 
 use backcut_engine::Cut;
 use backcut_kernels::{Real, optim};
@@ -16,7 +18,7 @@ use crate::layers::Layer;
 use crate::rig::Rig;
 
 const NO_HISTORY: &str = "no second moment before update 1";
-/// Where `|mhat| / sqrt(vhat)` counts as saturated.
+/// The share of the limit of `|mhat| / sqrt(vhat)` from which a weight counts as saturated.
 const SATURATED: f64 = 0.9;
 
 /// The second moment's scale before an update, and space to take medians in.
@@ -116,6 +118,8 @@ impl History {
     ) -> Vec<Finding> {
         let AdamWSettings { beta1, beta2, eps, .. } = self.adamw;
         let (first, second) = (unbias(beta1, after.step), unbias(beta2, after.step));
+        let limit = (1.0 - beta1) * first / ((1.0 - beta2) * second).sqrt();
+        let threshold = (SATURATED * limit) as f32;
         let (first, second, eps) = (first as f32, second as f32, eps as f32);
         let mut findings = Vec::new();
         let groups = &self.parts[..self.parts.len() - 1];
@@ -139,7 +143,7 @@ impl History {
                 for (g, (m, v)) in gradient[range.clone()].iter().zip(moments) {
                     let mean = m.to_f64() as f32 * first;
                     let root = (v.to_f64() as f32 * second).sqrt();
-                    sign.add(g.to_f64(), mean / (root + eps), mean.abs() > SATURATED as f32 * root);
+                    sign.add(g.to_f64(), mean / (root + eps), mean.abs() > threshold * root);
                 }
             }
             report(&part.name, &sign);
