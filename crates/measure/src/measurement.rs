@@ -3,10 +3,14 @@
 use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
 use serde::{Deserialize, Serialize};
 
+use crate::chain::{self, ChainOptions};
 use crate::finding::Finding;
+use crate::gradient::{self, GradientOptions};
 use crate::memory;
 use crate::probe::{self, ProbeOptions};
+use crate::rig::Rig;
 use crate::subject::Subject;
+use crate::update::{self, UpdateOptions};
 
 /// What to measure at a state.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -103,7 +107,16 @@ pub fn measure(
     subject: &Subject,
     reference: Option<&Subject>,
 ) -> Result<Vec<Finding>, MeasureError> {
+    let rig = |cuts: &[Cut]| Rig::new(subject.system, cuts);
     match measurement {
+        Measurement::Gradient { cuts } => {
+            let options = GradientOptions::for_cuts(cuts);
+            gradient::gradient(&mut rig(cuts)?, subject, &options)
+        }
+        Measurement::Update { cuts } => {
+            update::update(&mut rig(cuts)?, subject, &UpdateOptions::default())
+        }
+        Measurement::Chain {} => chain::chain(&mut rig(&[])?, subject, &ChainOptions::default()),
         Measurement::Masking { windows } => memory::masking(subject, windows),
         Measurement::Donor {} => memory::donor(subject),
         Measurement::Probe { common } => {
@@ -117,9 +130,6 @@ pub fn measure(
         Measurement::Attention {} => memory::attention(subject),
         Measurement::InputWeight { parameter, columns: [first, end] } => {
             memory::input_weight(subject, parameter, *first..*end)
-        }
-        Measurement::Gradient { .. } | Measurement::Update { .. } | Measurement::Chain {} => {
-            Err(MeasureError::Unfit(format!("{measurement:?} is not part of this build")))
         }
     }
 }

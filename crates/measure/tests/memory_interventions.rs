@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod common;
+mod small_quadrotor;
 
 use std::num::NonZeroUsize;
 
@@ -13,7 +13,7 @@ use backcut_measure::{MeasureError, Measurement, measure};
 use backcut_systems::System;
 use backcut_systems::quadrotor::QuadrotorConfig;
 use backcut_training::Evaluator;
-use common::memory::{STEPS, config, state, subject, value};
+use small_quadrotor::{STEPS, config, state, subject, value};
 
 #[test]
 fn a_window_of_all_steps_changes_nothing_and_shorter_ones_do() {

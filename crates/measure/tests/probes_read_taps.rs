@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod common;
+mod small_quadrotor;
 
 use backcut_measure::probe::{Inputs, ProbeOptions, gather, probe};
 use backcut_measure::{MeasureError, Measurement, measure};
-use common::memory::{config, state, subject, value};
+use small_quadrotor::{config, state, subject, value};
 
 #[test]
 fn exact_readings_are_decoded_exactly_and_noise_is_not() {

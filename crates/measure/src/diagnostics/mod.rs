@@ -21,14 +21,22 @@ mod scores;
 
 pub use scores::{LocalScore, local_scores};
 
-/// Quantity and formula, for `--define`.
-pub const DEFINITIONS: &[(&str, &str)] = &[
-    (
+use crate::define::{Definition, define};
+
+/// What its quantities are.
+pub const DEFINITIONS: &[Definition] = &[
+    define(
+        "analytic",
         "S_G",
         "-eta r.(g_a - g_FF): predicted excess loss after graph a's gradient step; r is the FF gradient of a diagnostic batch's loss, eta the learning rate",
     ),
-    ("S_U", "r.(U_a - U_FF): the same with the updates that the optimizer applies"),
-    (
+    define(
+        "analytic",
+        "S_U",
+        "r.(U_a - U_FF): the same with the updates that the optimizer applies",
+    ),
+    define(
+        "analytic",
         "agreement",
         "share of graph pairs that two orderings order alike, exact ties one half; interval over whole sources",
     ),

@@ -16,31 +16,37 @@ pub use donor::{donor, donor_with, panel_derangement};
 pub use input_weight::input_weight;
 pub use masking::masking;
 
+use crate::define::{Definition, define};
 use crate::finding::Finding;
 
-/// Quantity and formula, for `--define`.
-pub const DEFINITIONS: &[(&str, &str)] = &[
-    (
+/// What its quantities are.
+pub const DEFINITIONS: &[Definition] = &[
+    define(
+        "memory",
         "panel.error",
         "mean over the panel's trajectories i of the evaluation error e_i, the forward as trained",
     ),
-    (
+    define(
+        "memory",
         "masking.error",
         "the same with a window of w positions at evaluation only (part w=...), parameters unchanged",
     ),
-    ("masking.change", "masking.error - panel.error"),
-    ("masking.relative", "mean over i of (e_i(w) - e_i) / e_i"),
-    (
+    define("memory", "masking.change", "masking.error - panel.error"),
+    define("memory", "masking.relative", "mean over i of (e_i(w) - e_i) / e_i"),
+    define(
+        "memory",
         "donor.error",
         "panel.error when row i reads the stored history of trajectory d(i) != i, d a fixed derangement; the recipient's token and state are its own and evolve freely",
     ),
-    ("donor.cost", "v_I1 = donor.error - panel.error"),
-    ("donor.relative", "mean over i of (e_i(donor) - e_i) / e_i"),
-    (
+    define("memory", "donor.cost", "v_I1 = donor.error - panel.error"),
+    define("memory", "donor.relative", "mean over i of (e_i(donor) - e_i) / e_i"),
+    define(
+        "memory",
         "attention.mass",
         "mean over trajectories and queries t >= 1 of sum over j < t of p_tj, per layer and head",
     ),
-    (
+    define(
+        "memory",
         "input_weight.norm",
         "square root of the sum of squares of the weights that read some input columns",
     ),

@@ -25,17 +25,23 @@ pub use folds::{FOLDS, Folds};
 pub use gather::{Inputs, Samples, gather};
 pub use ridge::{STRENGTHS, Score, score};
 
+use crate::define::{Definition, define};
 use crate::finding::Finding;
 use crate::measurement::MeasureError;
 use crate::subject::Subject;
 
-/// Quantity and formula, for `--define`.
-pub const DEFINITIONS: &[(&str, &str)] = &[
-    (
+/// What its quantities are.
+pub const DEFINITIONS: &[Definition] = &[
+    define(
+        "probe",
         "probe.r2",
         "R^2 of ridge from a tap to the true quantity, held-out trajectories, 5 x 5 nested folds, 8 strengths; on the policy's own inputs",
     ),
-    ("probe.r2_common", "the same with the reference's observations fed to the policy"),
+    define(
+        "probe",
+        "probe.r2_common",
+        "the same with the reference's observations fed to the policy",
+    ),
 ];
 
 /// What is probed for what.

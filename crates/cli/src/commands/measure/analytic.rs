@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_measure::analytic::construction::{gap, gap_from_moments, maximise, worst_noise};
 use backcut_measure::analytic::{AnalyticStudy, StudyParams, Summary, run as run_study, summarise};
-use backcut_measure::diagnostics::DEFINITIONS;
 use backcut_systems::Stream;
 use serde_json::json;
 
@@ -35,7 +34,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     if args.define {
-        tidy::print_definitions(&[DEFINITIONS]);
+        tidy::print_definitions("analytic");
         return Ok(Verdict::Fine);
     }
     let params = StudyParams::default();

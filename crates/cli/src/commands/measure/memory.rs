@@ -1,7 +1,7 @@
 //! `backcut measure memory`: what a policy reads from its memory.
 
 use anyhow::Result;
-use backcut_measure::memory::{self, DEFINITIONS};
+use backcut_measure::memory;
 use backcut_measure::{Finding, Measurement, measure};
 use backcut_systems::System;
 
@@ -25,7 +25,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     if args.states.define {
-        tidy::print_definitions(&[DEFINITIONS]);
+        tidy::print_definitions("memory");
         return Ok(Verdict::Fine);
     }
     let mut all = Vec::new();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use backcut_measure::Finding;
-use backcut_measure::probe::{DEFINITIONS, ProbeOptions, probe};
+use backcut_measure::probe::{ProbeOptions, probe};
 
 use super::states::{Loaded, StateArgs, measured};
 use super::tidy;
@@ -26,7 +26,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     if args.states.define {
-        tidy::print_definitions(&[DEFINITIONS]);
+        tidy::print_definitions("probe");
         return Ok(Verdict::Fine);
     }
     let reference = args.reference.as_deref().map(Loaded::new).transpose()?;

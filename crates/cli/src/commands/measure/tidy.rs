@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use backcut_measure::Finding;
+use backcut_measure::{Finding, definitions};
 
 use crate::quadrotor::user;
 
@@ -51,11 +51,11 @@ pub fn json(measured: &[Measured]) -> serde_json::Value {
     measured.iter().map(of).collect()
 }
 
-/// Prints quantities and their formulas, folded at 80 columns.
-pub fn print_definitions(lists: &[&[(&str, &str)]]) {
-    for (quantity, formula) in lists.iter().flat_map(|list| list.iter()) {
-        println!("{quantity}");
-        for line in fold(formula, 76) {
+/// Prints the quantities of a command and what they are, folded at 80 columns.
+pub fn print_definitions(command: &str) {
+    for definition in definitions(command) {
+        println!("{}", definition.quantity);
+        for line in fold(definition.text, 76) {
             println!("    {line}");
         }
     }
