@@ -30,14 +30,19 @@ pub(crate) fn roll_group(
     spec: ForwardSpec<f32>,
 ) -> Result<Rollout<f32>, MeasureError> {
     let mut rollout = Rollout::new(system.program(), rows, system.steps(), spec)?;
-    system.fill_panel(first, &mut rollout);
-    model.roll_into(&mut rollout).map_err(|error| panel_error(in_panel(error, first)))?;
+    roll(system, model, first, &mut rollout)?;
     Ok(rollout)
 }
 
-/// A trajectory that left its range is the policy's doing; another program is the caller's.
-pub(crate) fn panel_error(error: RollError) -> MeasureError {
-    MeasureError::Panel(error)
+fn roll(
+    system: &dyn System<f32>,
+    model: &Model<f32>,
+    first: usize,
+    rollout: &mut Rollout<f32>,
+) -> Result<(), MeasureError> {
+    system.fill_panel(first, rollout);
+    model.roll_into(rollout).map_err(|error| MeasureError::Panel(in_panel(error, first)))?;
+    Ok(())
 }
 
 /// Errors of the whole panel under `spec`.
@@ -47,11 +52,31 @@ pub(crate) fn evaluate(
     spec: &ForwardSpec<f32>,
 ) -> Result<Panel, MeasureError> {
     let mut errors = vec![0.0; system.panel_rows()];
-    for (first, rows) in groups(system.panel_rows()) {
-        let rollout = roll_group(system, model, (first, rows), spec.clone())?;
-        system.row_errors(&rollout, &mut errors[first..first + rows]);
-    }
+    visit(system, model, spec, |first, rollout| {
+        system.row_errors(rollout, &mut errors[first..first + rollout.rows()]);
+    })?;
     Ok(Panel::new(errors))
+}
+
+/// Rolls the whole panel under `spec`, group by group in the same storage; `see` gets the first row of
+/// each group and its rollout.
+pub(crate) fn visit(
+    system: &dyn System<f32>,
+    model: &Model<f32>,
+    spec: &ForwardSpec<f32>,
+    mut see: impl FnMut(usize, &Rollout<f32>),
+) -> Result<(), MeasureError> {
+    let mut storage: Option<Rollout<f32>> = None;
+    for (first, rows) in groups(system.panel_rows()) {
+        let mut rollout = match storage.take() {
+            Some(rollout) if rollout.rows() == rows => rollout,
+            _ => Rollout::new(system.program(), rows, system.steps(), spec.clone())?,
+        };
+        roll(system, model, first, &mut rollout)?;
+        see(first, &rollout);
+        storage = Some(rollout);
+    }
+    Ok(())
 }
 
 /// Rolls any trajectories of the panel together, in any order.
@@ -84,7 +109,7 @@ pub(crate) fn roll_rows(
             copy(from, to, *width, count, place);
         }
     }
-    model.roll_into(&mut together).map_err(|error| panel_error(of_rows(error, rows)))?;
+    model.roll_into(&mut together).map_err(|error| MeasureError::Panel(of_rows(error, rows)))?;
     Ok(together)
 }
 

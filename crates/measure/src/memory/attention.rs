@@ -22,8 +22,7 @@ pub fn attention(subject: &Subject) -> Result<Vec<Finding>, MeasureError> {
     }
     // `[cache][head]`
     let mut mass: Vec<Vec<f64>> = vec![Vec::new(); caches.len()];
-    for (first, rows) in panel::groups(system.panel_rows()) {
-        let rollout = panel::roll_group(system, &model, (first, rows), spec.clone())?;
+    panel::visit(system, &model, &spec, |_, rollout| {
         for (cache, mass) in caches.iter().zip(&mut mass) {
             for t in queries.clone() {
                 let Some((p, shape)) = rollout.probabilities(cache, t) else { continue };
@@ -31,12 +30,13 @@ pub fn attention(subject: &Subject) -> Result<Vec<Finding>, MeasureError> {
                 for (head, mass) in mass.iter_mut().enumerate() {
                     for j in (0..t).filter(|&j| spec.reads.shows(t, j)) {
                         let from = j * shape.lanes() + shape.lane(0, head);
-                        *mass += p[from..from + rows].iter().map(|&p| f64::from(p)).sum::<f64>();
+                        let rows = &p[from..from + rollout.rows()];
+                        *mass += rows.iter().map(|&p| f64::from(p)).sum::<f64>();
                     }
                 }
             }
         }
-    }
+    })?;
     let count = (system.panel_rows() * queries.len()) as f64;
     let mut findings = Vec::new();
     for (cache, heads) in caches.iter().zip(&mass) {
