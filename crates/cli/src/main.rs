@@ -37,6 +37,8 @@ enum Command {
     Inspect(commands::inspect::Args),
     /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
     Export(commands::export::Args),
+    /// Measure at a state what a cut does to the gradient, the update, and their cost.
+    Measure(commands::measure::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
     /// Print a completion script for a shell.
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Export(args) => commands::export::run(&args),
+        Command::Measure(args) => commands::measure::run(&args),
         Command::Stats(args) => commands::stats::run(&args),
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
         Command::Man(args) => commands::man::run(&args, Cli::command()),
