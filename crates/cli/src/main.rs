@@ -37,7 +37,7 @@ enum Command {
     Inspect(commands::inspect::Args),
     /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
     Export(commands::export::Args),
-    /// Measure at the states that checkpoints hold: what a policy reads from its memory, and more.
+    /// Measure at a state: what a cut does to gradient and update, what memory is used for.
     Measure(commands::measure::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),

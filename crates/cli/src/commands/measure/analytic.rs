@@ -9,8 +9,9 @@ use backcut_measure::analytic::{AnalyticStudy, StudyParams, Summary, run as run_
 use backcut_systems::Stream;
 use serde_json::json;
 
-use super::states::measured;
-use super::tidy;
+use super::output::write;
+use super::states::at;
+use super::table::defined;
 use crate::exit::Verdict;
 use crate::quadrotor::thousands;
 
@@ -34,21 +35,27 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     if args.define {
-        tidy::print_definitions("analytic");
+        print!("{}", defined("analytic"));
         return Ok(Verdict::Fine);
     }
     let params = StudyParams::default();
-    let study = measured("analytic", run_study(&params))?;
-    let summary = measured("analytic", summarise(&study, params.updates))?;
+    let study = run_study(&params).map_err(at("analytic"))?;
+    let summary = summarise(&study, params.updates).map_err(at("analytic"))?;
     if args.json {
         println!("{}", as_json(&study, &summary));
     } else {
         print(&params, &study, &summary);
     }
     if let Some(out) = &args.out {
-        tidy::write(out, "analytic.csv", &rows_csv(&study))?;
-        tidy::write(out, "analytic_agreement.csv", &summary_csv(&summary))?;
-        tidy::write(out, "construction.csv", &construction_csv())?;
+        let tables = [
+            ("analytic.csv", rows_csv(&study)),
+            ("analytic_agreement.csv", summary_csv(&summary)),
+            ("construction.csv", construction_csv()),
+        ];
+        for (name, table) in tables {
+            write(&out.join(name), table.as_bytes())?;
+        }
+        eprintln!("wrote three tables to {}", out.display());
     }
     Ok(Verdict::Fine)
 }
@@ -147,12 +154,13 @@ fn summary_csv(summary: &Summary) -> String {
     let scores = summary.scores.iter().chain(&summary.by_optimizer);
     let scores = scores.map(|l| (l.name.clone(), l.agreement));
     for (name, a) in scores.chain([best, labels]) {
-        let ([low, high], name) = (a.interval, tidy::quote(&name));
-        let _ = writeln!(text, "agreement,{name},{},{low},{high},{},{}", a.share, a.pairs, a.ties);
+        let [low, high] = a.interval;
+        let _ =
+            writeln!(text, "agreement,\"{name}\",{},{low},{high},{},{}", a.share, a.pairs, a.ties);
     }
     for (name, a) in &summary.advantages {
-        let ([low, high], name) = (a.interval, tidy::quote(name));
-        let _ = writeln!(text, "advantage,{name},{},{low},{high},,", a.difference);
+        let [low, high] = a.interval;
+        let _ = writeln!(text, "advantage,\"{name}\",{},{low},{high},,", a.difference);
     }
     text
 }

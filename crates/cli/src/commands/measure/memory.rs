@@ -1,12 +1,13 @@
 //! `backcut measure memory`: what a policy reads from its memory.
 
 use anyhow::Result;
-use backcut_measure::memory;
+use backcut_measure::memory::panel_derangement;
 use backcut_measure::{Finding, Measurement, measure};
 use backcut_systems::System;
 
-use super::states::{Loaded, StateArgs, measured};
-use super::tidy;
+use super::output::{Results, write};
+use super::states::{Restored, StateArgs, States, at};
+use super::table::{Look, Table, defined, number, wrapped};
 use crate::exit::Verdict;
 
 /// The quadrotor's weights that read the velocity in world axes: columns 0..3 of the token.
@@ -25,32 +26,32 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     if args.states.define {
-        tidy::print_definitions("memory");
+        print!("{}", defined("memory"));
         return Ok(Verdict::Fine);
     }
-    let mut all = Vec::new();
-    for loaded in args.states.states()? {
-        let findings = of_state(&loaded, &args.windows)?;
-        if !args.states.json {
-            print(&loaded, &findings, &args.windows);
-        }
-        all.push((loaded, findings));
-    }
-    if let Some(out) = &args.states.out {
-        let rows = all.first().map_or(0, |(l, _)| System::<f32>::panel_rows(&l.system));
-        tidy::write(out, "donors.csv", &donors(rows))?;
-    }
-    let all: Vec<tidy::Measured> = all.into_iter().map(|(l, f)| (l.label, f)).collect();
-    if args.states.json {
-        println!("{}", tidy::json(&all));
-    }
-    if let Some(out) = &args.states.out {
-        tidy::write(out, "memory.csv", &tidy::csv(&all))?;
+    let states = args.states.restore()?;
+    let found = states.all.iter().map(|state| of_state(&states, state, &args.windows));
+    let results = Results::new(found.collect::<Result<_>>()?);
+    let text = match results.of_state.as_slice() {
+        [only] => one(&states, Look(only), &args.windows),
+        several => many(&states, several, &args.windows),
+    };
+    results.publish("memory", &args.states, &states, &text, &[])?;
+    if let Some((folder, system)) = args.states.out.as_ref().zip(states.systems.first()) {
+        let donors = donors(System::<f32>::panel_rows(system));
+        write(&folder.join("donors.csv"), donors.as_bytes())?;
     }
     Ok(Verdict::Fine)
 }
 
-fn of_state(loaded: &Loaded, windows: &[usize]) -> Result<Vec<Finding>> {
+/// Which trajectory's history each trajectory of the panel reads.
+fn donors(rows: usize) -> String {
+    let derangement = panel_derangement(rows).unwrap_or_default();
+    let lines = derangement.iter().enumerate().map(|(row, donor)| format!("{row},{donor}\n"));
+    std::iter::once("trajectory,donor\n".to_owned()).chain(lines).collect()
+}
+
+fn of_state(states: &States, state: &Restored, windows: &[usize]) -> Result<Vec<Finding>> {
     let (parameter, columns) = VELOCITY_READING;
     let measurements = [
         Measurement::Masking { windows: windows.to_vec() },
@@ -58,12 +59,12 @@ fn of_state(loaded: &Loaded, windows: &[usize]) -> Result<Vec<Finding>> {
         Measurement::Attention {},
         Measurement::InputWeight { parameter: parameter.to_owned(), columns },
     ];
+    let subject = states.subject(state);
     let mut findings: Vec<Finding> = Vec::new();
     for measurement in &measurements {
-        for finding in measured(&loaded.label, measure(measurement, &loaded.subject(), None))? {
+        for finding in measure(measurement, &subject, None).map_err(at(&state.label))? {
             // Masking and donors both start from the same evaluation.
-            let is_new = |f: &Finding| f.quantity != finding.quantity || f.part != finding.part;
-            if findings.iter().all(is_new) {
+            if Look(&findings).find(&finding.quantity, "", &finding.part).is_none() {
                 findings.push(finding);
             }
         }
@@ -71,58 +72,69 @@ fn of_state(loaded: &Loaded, windows: &[usize]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Which trajectory's history each trajectory of the panel reads.
-fn donors(rows: usize) -> String {
-    let derangement = memory::panel_derangement(rows).unwrap_or_default();
-    let lines = derangement.iter().enumerate().map(|(row, donor)| format!("{row},{donor}\n"));
-    std::iter::once("trajectory,donor\n".to_owned()).chain(lines).collect()
+/// A relative change as a percentage.
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| format!("{:+.1}%", 100.0 * v))
 }
 
-fn print(loaded: &Loaded, findings: &[Finding], windows: &[usize]) {
-    let find = |quantity: &str, part: &str| {
-        findings.iter().find(|f| f.quantity == quantity && f.part == part)
-    };
-    let value = |quantity: &str, part: &str| find(quantity, part).and_then(|f| f.value);
-    println!("{}\n", loaded.heading());
-    println!("  {:<30} {:>10} {:>10} {:>14}", "history", "error m^2", "change", "per trajectory");
-    if let Some(error) = value("panel.error", "all") {
-        println!("  {:<30} {error:>10.5}", "its own");
-    }
-    let line = |name: &str, quantities: [&str; 3], part: &str| {
-        let [error, change, relative] = quantities.map(|quantity| value(quantity, part));
-        let Some((error, change)) = error.zip(change) else {
-            let why = find(quantities[0], part).map_or("", |f| f.note.as_str());
-            println!("  {name:<30} undefined");
-            for line in tidy::fold(why, 74) {
-                println!("      {line}");
-            }
-            return;
-        };
-        let relative = relative.map_or("undefined".to_owned(), |r| format!("{:+.1}%", 100.0 * r));
-        println!("  {name:<30} {error:>10.5} {change:>+10.5} {relative:>14}");
+/// Everything about one state.
+fn one(states: &States, look: Look, windows: &[usize]) -> String {
+    let mut table = Table::new(["history", "error m^2", "change", "mean per trajectory"]);
+    table.row(["its own".to_owned(), look.cell("panel.error", "", "all")]);
+    let mut line = |name: String, prefix: &str, change: &str, part: &str| {
+        let of = |suffix: &str| look.value(&format!("{prefix}.{suffix}"), "", part);
+        let cells = [of("error"), of(change)].map(|v| v.map_or_else(|| "-".to_owned(), number));
+        table.row(std::iter::once(name).chain(cells).chain([percent(of("relative"))]));
     };
     for window in windows {
         let name = match window {
             1 => "the current token alone".to_owned(),
             w => format!("the last {w} tokens"),
         };
-        let quantities = ["masking.error", "masking.change", "masking.relative"];
-        line(&name, quantities, &format!("w={window}"));
+        line(name, "masking", "change", &format!("w={window}"));
     }
-    let quantities = ["donor.error", "donor.cost", "donor.relative"];
-    line("another trajectory's (v_I1)", quantities, "derangement");
-    println!("\n  attention mass on earlier positions, by head (mean)");
-    let mass: Vec<&Finding> = findings.iter().filter(|f| f.quantity == "attention.mass").collect();
-    for layer in mass.iter().filter(|f| !f.part.contains(".head")) {
-        let prefix = format!("{}.head", layer.part);
-        let heads = mass.iter().filter(|f| f.part.starts_with(&prefix)).filter_map(|f| f.value);
-        let heads: Vec<String> = heads.map(|m| format!("{m:.3}")).collect();
-        let mean = layer.value.map_or(String::new(), |m| format!("({m:.3})"));
-        println!("  {:<10} {} {mean}", layer.part, heads.join(" "));
+    line("another trajectory's (v_I1)".to_owned(), "donor", "cost", "derangement");
+    let mut masses = Table::new(["attention mass on earlier positions", "mean", "by head"]);
+    let parts = look.parts("attention.mass", "");
+    for layer in parts.iter().filter(|part| !part.contains(".head")) {
+        let prefix = format!("{layer}.head");
+        let heads = parts.iter().filter(|part| part.starts_with(&prefix));
+        let heads: Vec<String> = heads.map(|h| look.cell("attention.mass", "", h)).collect();
+        let mean = look.cell("attention.mass", "", layer);
+        masses.row([(*layer).to_owned(), mean, heads.join(" ")]);
     }
-    for weight in findings.iter().filter(|f| f.quantity == "input_weight.norm") {
-        let norm = weight.value.map_or(String::new(), |v| format!("{v:.4}"));
-        println!("\n  weights that read the velocity: norm {norm} ({})", weight.part);
+    let undefined = look.reasons(&["masking.error", "masking.relative", "donor.error"]);
+    let weight = look.parts("input_weight.norm", "");
+    let weight = weight.iter().map(|part| {
+        let norm = look.cell("input_weight.norm", "", part);
+        format!("  weights that read the velocity: norm {norm} ({part})\n")
+    });
+    let weight: String = weight.collect();
+    let introduction = wrapped(&states.introduction(), 2);
+    format!("{introduction}\n{}{undefined}\n{}\n{weight}", table.text(), masses.text())
+}
+
+/// One line per state.
+fn many(states: &States, found: &[Vec<Finding>], windows: &[usize]) -> String {
+    let head = ["state", "cut", "error m^2"].map(str::to_owned).into_iter();
+    let masked = windows.iter().map(|w| format!("w={w}"));
+    let mut table =
+        Table::new(head.chain(masked).chain(["v_I1 m^2".to_owned(), "norm".to_owned()]));
+    let mut reasons = String::new();
+    for (state, findings) in states.all.iter().zip(found) {
+        let look = Look(findings);
+        let label = [state.label.clone(), state.header.config.cut.to_string()];
+        let error = look.cell("panel.error", "", "all");
+        let masked =
+            windows.iter().map(|w| percent(look.value("masking.relative", "", &format!("w={w}"))));
+        let donor = look.cell("donor.cost", "", "derangement");
+        let norm = look.parts("input_weight.norm", "");
+        let norm = norm.first().map(|part| look.cell("input_weight.norm", "", part));
+        table.row(label.into_iter().chain([error]).chain(masked).chain([donor]).chain(norm));
+        let missing = look.reasons(&["masking.error", "masking.relative", "donor.error"]);
+        reasons += &missing.replace("  -:", &format!("  {}:", state.label));
     }
-    println!();
+    let note = "w=...: history masked at evaluation, mean change per trajectory. v_I1: cost of another \
+                trajectory's history. norm: weights that read the velocity.";
+    format!("{}{reasons}\n{}", table.text(), wrapped(note, 0))
 }

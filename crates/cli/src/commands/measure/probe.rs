@@ -6,8 +6,9 @@ use anyhow::Result;
 use backcut_measure::Finding;
 use backcut_measure::probe::{ProbeOptions, probe};
 
-use super::states::{Loaded, StateArgs, measured};
-use super::tidy;
+use super::output::Results;
+use super::states::{StateArgs, States, at};
+use super::table::{Look, Table, defined, wrapped};
 use crate::exit::Verdict;
 
 /// Options of `backcut measure probe`.
@@ -26,57 +27,55 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     if args.states.define {
-        tidy::print_definitions("probe");
+        print!("{}", defined("probe"));
         return Ok(Verdict::Fine);
     }
-    let reference = args.reference.as_deref().map(Loaded::new).transpose()?;
+    let states = args.states.restore()?;
+    let reference = args
+        .reference
+        .as_ref()
+        .map(|path| States::restore(std::slice::from_ref(path)))
+        .transpose()?;
     let options = ProbeOptions { target: args.target.clone(), ..ProbeOptions::default() };
-    let mut all: Vec<tidy::Measured> = Vec::new();
-    for loaded in args.states.states()? {
-        let own = measured(&loaded.label, probe(&loaded.subject(), None, &options))?;
-        let common = match &reference {
-            Some(reference) => {
-                let found = probe(&loaded.subject(), Some(&reference.subject()), &options);
-                Some(measured(&loaded.label, found)?)
-            }
-            None => None,
-        };
-        if !args.states.json {
-            print(&loaded, &args.target, &own, common.as_deref());
+    let mut found = Vec::new();
+    for state in &states.all {
+        let subject = states.subject(state);
+        let mut findings = probe(&subject, None, &options).map_err(at(&state.label))?;
+        for other in reference.iter().flat_map(|r| r.all.iter().map(move |s| r.subject(s))) {
+            findings.extend(probe(&subject, Some(&other), &options).map_err(at(&state.label))?);
         }
-        let findings = own.into_iter().chain(common.into_iter().flatten()).collect();
-        all.push((loaded.label, findings));
+        found.push(findings);
     }
-    if args.states.json {
-        println!("{}", tidy::json(&all));
-    }
-    if let Some(out) = &args.states.out {
-        tidy::write(out, "probe.csv", &tidy::csv(&all))?;
-    }
+    let results = Results::new(found);
+    let text = text(&states, &results.of_state, &args.target);
+    results.publish("probe", &args.states, &states, &text, &[])?;
     Ok(Verdict::Fine)
 }
 
-fn print(loaded: &Loaded, target: &str, own: &[Finding], common: Option<&[Finding]>) {
-    println!("{}\n", loaded.heading());
-    println!("  held-out R^2 of `{target}`, ridge, 5 x 5 nested folds by trajectory");
-    let common_heading = if common.is_some() { "common inputs" } else { "" };
-    println!("  {:<20} {:>12} {common_heading:>14}", "read from", "own inputs");
-    let mut notes: Vec<&str> = Vec::new();
-    for (row, finding) in own.iter().enumerate() {
-        let other = common.and_then(|list| list.get(row));
-        let [first, second] = [Some(finding), other].map(|f| match f {
-            None => String::new(),
-            Some(Finding { value: Some(r2), .. }) => format!("{r2:.4}"),
-            Some(Finding { note, .. }) => {
-                notes.push(note);
-                "undefined".to_owned()
-            }
-        });
-        println!("  {:<20} {first:>12} {second:>14}", finding.part);
+fn text(states: &States, found: &[Vec<Finding>], target: &str) -> String {
+    let heading = format!("Held-out R^2 of `{target}`: ridge, 5 x 5 nested folds by trajectory.");
+    let mut out = wrapped(&heading, 0);
+    let mut reasons = String::new();
+    for (quantity, inputs) in
+        [("probe.r2", "on its own inputs"), ("probe.r2_common", "on the reference's inputs")]
+    {
+        let Some(first) = found.first() else { break };
+        let taps = Look(first).parts(quantity, "");
+        if taps.is_empty() {
+            continue;
+        }
+        let head = [inputs, "cut"].into_iter().chain(taps.iter().copied());
+        let mut table = Table::new(head);
+        for (state, findings) in states.all.iter().zip(found) {
+            let look = Look(findings);
+            let label = [state.label.clone(), state.header.config.cut.to_string()];
+            let cells = taps.iter().map(|tap| look.cell(quantity, "", tap));
+            table.row(label.into_iter().chain(cells));
+            let missing = look.reasons(&[quantity]);
+            reasons += &missing.replace("  -:", &format!("  {}:", state.label));
+        }
+        out.push('\n');
+        out += &table.text();
     }
-    notes.dedup();
-    for note in notes {
-        println!("  undefined: {note}");
-    }
-    println!();
+    out + &reasons
 }
