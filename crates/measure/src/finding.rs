@@ -19,6 +19,10 @@ pub struct Finding {
     pub note: String,
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers pass names, cuts and numbers as they are"
+)]
 impl Finding {
     /// A number.
     pub fn new(quantity: &str, cut: impl ToString, part: impl ToString, value: f64) -> Self {
