@@ -9,6 +9,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("kill", "procps"),
     // Building zstd, for Parquet tables.
     ("cc", "gcc"),
+    // The report's page is tested in a browser.
+    ("chromium", "chromium"),
 ];
 
 fn main() -> ExitCode {

@@ -9,5 +9,6 @@ pub mod explain;
 pub mod export;
 pub mod inspect;
 pub mod man;
+pub mod report;
 pub mod stats;
 pub mod train;
