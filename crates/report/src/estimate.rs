@@ -8,17 +8,14 @@
 
 use std::collections::BTreeMap;
 
-use backcut_stats::bootstrap::mean_interval;
 use backcut_stats::contrast::{Body, Contrast};
 use backcut_stats::family::MIN_SOURCES;
 use backcut_stats::quantile::{mean, standard_deviation};
 use backcut_stats::table::RawTable;
 use backcut_stats::{FamilyParams, Layout, SourceTable};
 
-use crate::results::{Results, canonical_condition};
-
-/// Bootstrap draws, as many as the studies use.
-const DRAWS: usize = 100_000;
+use crate::intervals::DRAWS;
+use crate::results::{Results, SourceValues, canonical_condition};
 
 /// A mean over sources, with what it is made of.
 #[derive(Clone, PartialEq, Debug)]
@@ -100,8 +97,12 @@ impl Results {
         let interval = if sources.len() < MIN_SOURCES {
             None
         } else {
-            let family =
-                FamilyParams { exact_up_to: 0, patterns: 1, ..FamilyParams::new(vec![contrast]) };
+            let family = FamilyParams {
+                exact_up_to: 0,
+                patterns: 1,
+                draws: DRAWS,
+                ..FamilyParams::new(vec![contrast])
+            };
             let report = family.check().and_then(|family| family.run(&table));
             Some(report.map_err(|e| format!("failed to {e}"))?.rows[0].pointwise)
         };
@@ -114,23 +115,8 @@ impl Results {
     /// The mean over sources of values that are at hand.
     pub fn from_values(&self, values: Vec<(String, f64)>, missing: Vec<String>) -> Estimate {
         let plain: Vec<f64> = values.iter().map(|(_, v)| *v).collect();
-        let interval = self.interval(&plain);
+        let interval = self.intervals().lock().ok().and_then(|mut known| known.of_mean(&plain));
         Estimate { mean: mean(&plain), interval, missing, values }
-    }
-
-    /// The pointwise 95% interval of a mean, from memory if it was asked for before.
-    fn interval(&self, values: &[f64]) -> Option<[f64; 2]> {
-        if values.len() < MIN_SOURCES {
-            return None;
-        }
-        let key: Vec<u64> = values.iter().map(|v| v.to_bits()).collect();
-        let mut known = self.intervals().lock().ok()?;
-        if let Some(interval) = known.get(&key) {
-            return Some(*interval);
-        }
-        let interval = mean_interval(values, [0.025, 0.975], DRAWS, 0).ok()?;
-        known.insert(key, interval);
-        Some(interval)
     }
 
     /// What was measured, by source: rows of units that are done, at the last update measured; several
@@ -168,7 +154,7 @@ impl Results {
         &self,
         study: &str,
         name: &str,
-        columns: &mut BTreeMap<String, BTreeMap<String, f64>>,
+        columns: &mut BTreeMap<String, SourceValues>,
     ) -> Result<(), String> {
         let (arm, condition) = name.split_once('@').unwrap_or((name, ""));
         if condition == "*" {
@@ -193,13 +179,12 @@ impl Results {
 }
 
 /// A table of the sources that every column has, and the sources that some column lacks.
-fn paired(
-    columns: &BTreeMap<String, BTreeMap<String, f64>>,
-) -> Result<(SourceTable, Vec<String>), String> {
+fn paired(columns: &BTreeMap<String, SourceValues>) -> Result<(SourceTable, Vec<String>), String> {
     let mut sources: Vec<&String> = columns.values().flat_map(BTreeMap::keys).collect();
     sources.sort();
     sources.dedup();
-    let complete = |source: &str| columns.values().all(|column| column.contains_key(source));
+    let value = |column: &SourceValues, source: &str| column.get(source).copied().flatten();
+    let complete = |source: &str| columns.values().all(|column| value(column, source).is_some());
     let (kept, missing): (Vec<&String>, Vec<&String>) =
         sources.into_iter().partition(|source| complete(source));
     if kept.is_empty() {
@@ -207,7 +192,9 @@ fn paired(
     }
     let header = std::iter::once("source".to_owned()).chain(columns.keys().cloned()).collect();
     let row = |source: &&String| {
-        let values = columns.values().map(|column| crate::format::exact(column[*source]));
+        let values = columns
+            .values()
+            .map(|column| value(column, source).map_or_else(String::new, crate::format::exact));
         (0, std::iter::once((*source).clone()).chain(values).collect())
     };
     let raw = RawTable { header, rows: kept.iter().map(row).collect() };
@@ -251,17 +238,5 @@ mod tests {
         assert!(same_contrast("[w1@0.2]-[FF@0.20]", "h1 = [w1@0.20] - [FF@0.2] > 0"));
         assert!(!same_contrast("[w1@0.2]", "[w1@0.05]"));
         assert!(!same_contrast("(", "("));
-    }
-
-    #[test]
-    fn the_pointwise_interval_is_that_of_a_family_of_one() {
-        let values = [0.3, 0.1, 0.4, 0.15, 0.92, 0.65];
-        let csv = "seed,a\n1,0.3\n2,0.1\n3,0.4\n4,0.15\n5,0.92\n6,0.65\n";
-        let table = SourceTable::from_csv(csv.as_bytes(), &Layout::default()).unwrap();
-        let family = FamilyParams::new(vec![Contrast::parse("[a]").unwrap()]).check().unwrap();
-        let report = family.run(&table).unwrap();
-        let interval = mean_interval(&values, [0.025, 0.975], DRAWS, 0).unwrap();
-        assert_eq!(report.rows[0].pointwise, interval);
-        assert_eq!(report.rows[0].family, interval);
     }
 }

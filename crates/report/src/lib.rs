@@ -27,6 +27,7 @@ pub mod escape;
 pub mod estimate;
 mod figures;
 pub mod format;
+mod intervals;
 mod page;
 pub mod paper;
 mod reproduction;

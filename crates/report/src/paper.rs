@@ -7,6 +7,7 @@
 use serde::Deserialize;
 
 use crate::error::ReportError;
+use crate::estimate::same_contrast;
 
 /// The embedded file.
 const TEXT: &str = include_str!("../paper.toml");
@@ -131,5 +132,47 @@ impl Paper {
     /// Reads the embedded file.
     pub fn load() -> Result<Self, ReportError> {
         toml::from_str(TEXT).map_err(|error| ReportError::Paper(error.to_string()))
+    }
+
+    /// The published value of an expression in a table.
+    pub fn value_of(&self, table: &str, expression: &str) -> Option<f64> {
+        let rows = &self.tables.iter().find(|t| t.name == table)?.rows;
+        let same = |e: &&Entry| {
+            e.expression.as_deref().is_some_and(|text| same_contrast(text, expression))
+        };
+        rows.iter().find(same)?.paper
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backcut_stats::Contrast;
+
+    #[test]
+    fn the_file_reads_and_every_expression_parses() {
+        let paper = Paper::load().unwrap();
+        let entries = || paper.claims.iter().chain(paper.tables.iter().flat_map(|t| &t.rows));
+        assert!(entries().count() > 100);
+        for entry in entries() {
+            if let Some(text) = &entry.expression {
+                assert!(Contrast::parse(text).is_ok(), "{text}");
+            }
+            assert!(entry.expression.is_some() != entry.measure.is_some(), "{}", entry.id);
+            if let (Some(value), Some([low, high])) = (entry.paper, entry.interval) {
+                assert!(low <= value && value <= high, "{} {}", entry.id, entry.condition);
+            }
+        }
+        for (i, claim) in paper.claims.iter().enumerate() {
+            assert!(paper.claims[..i].iter().all(|other| other.id != claim.id), "{}", claim.id);
+        }
+    }
+
+    #[test]
+    fn published_values_are_found_by_meaning() {
+        let paper = Paper::load().unwrap();
+        let value = paper.value_of("c5", "([w1@0.2]-[FF@0.20]) / [FF@0.20]");
+        assert_eq!(value, Some(42.9));
+        assert_eq!(paper.value_of("c5", "[w1@0.2]"), None);
     }
 }

@@ -4,7 +4,6 @@ use super::data::Data;
 use super::quantities::{ALL, GRADIENT_COSINE, GRADIENT_DIFFERENCE, GRADIENT_RATIO};
 use crate::error::ReportError;
 use crate::estimate::Pick;
-use crate::format;
 use crate::results::{Results, Study};
 use crate::svg::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
 
@@ -57,8 +56,8 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         let Some(y) = range(values) else { continue };
         let mut plot = Plot::new(&PlotSpec {
             title,
-            x: Axis::Names(conditions.iter().map(|c| format::condition(c)).collect()),
-            x_label: "velocity noise",
+            x: Axis::Names(conditions.clone()),
+            x_label: "velocity noise (m/s)",
             y,
             y_is_log: false,
             y_label: label,

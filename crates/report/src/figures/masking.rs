@@ -41,8 +41,8 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         };
         let mut plot = Plot::new(&PlotSpec {
             title,
-            x: Axis::Names(conditions.iter().map(|c| format::condition(c)).collect()),
-            x_label: "velocity noise",
+            x: Axis::Names(conditions.clone()),
+            x_label: "velocity noise (m/s)",
             y,
             y_is_log: false,
             y_label: "change of the error (%)",

@@ -4,6 +4,7 @@ use super::data::Data;
 use super::{excess, first_of};
 use crate::error::ReportError;
 use crate::format;
+use crate::paper::Paper;
 use crate::results::Results;
 use crate::svg::{Axis, Drawing, Key, Plot, PlotSpec, Series};
 
@@ -22,6 +23,7 @@ const LOW: [&str; 2] = ["0.00", "0.05"];
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let study = first_of(results, NAME, &["c5", "quick"])?;
+    let paper = Paper::load()?;
     let tables = results.study(study);
     let conditions: Vec<&str> = tables.map(|s| s.conditions()).unwrap_or_default();
     let mut data = Data::new();
@@ -51,11 +53,11 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         if estimates.is_empty() {
             continue;
         }
-        let names = conditions.iter().map(|c| format::condition(c)).collect();
+        let names = conditions.iter().map(|c| (*c).to_owned()).collect();
         let mut plot = Plot::new(&PlotSpec {
             title,
             x: Axis::Names(names),
-            x_label: "velocity noise",
+            x_label: "velocity noise (m/s)",
             y: range,
             y_is_log: false,
             y_label: "% of FF's error",
@@ -76,6 +78,15 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
                 }
             }
         }
+        for (i, j, _) in &estimates {
+            let (arm, label) = ARMS[*j];
+            let place = arms_seen.iter().position(|k| k == j).unwrap_or(0) as f64;
+            let x = plot.slot(*i, (place + 0.5) / places * 0.8 - 0.4);
+            let expression = excess(arm, conditions[*i]);
+            if let Some(value) = paper.value_of("c5", &expression) {
+                plot.reference(x, value, &format!("the paper's mean, {label}"), "%");
+            }
+        }
         panels.push(plot.finish());
     }
     if panels.is_empty() {
@@ -85,8 +96,9 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         ));
     }
     arms_seen.sort_unstable();
-    let legend =
+    let mut legend: Vec<Key> =
         arms_seen.iter().map(|j| Key::mark(Series::of_arm(ARMS[*j].0), ARMS[*j].1)).collect();
+    legend.push(Key::line(Series::Grey, "the paper's mean"));
     Ok(Drawing {
         title: "What memory is worth, and what cutting its gradients costs".into(),
         caption: format!(

@@ -4,6 +4,7 @@ use super::data::Data;
 use super::{excess, first_of};
 use crate::error::ReportError;
 use crate::format;
+use crate::paper::Paper;
 use crate::results::Results;
 use crate::svg::{Axis, Drawing, Key, Plot, PlotSpec, Series};
 
@@ -11,6 +12,7 @@ const NAME: &str = "segments";
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let study = first_of(results, NAME, &["c6", "quick"])?;
+    let paper = Paper::load()?;
     let tables = results.study(study);
     let arms = tables.map(|s| s.arms()).unwrap_or_default();
     let mut lengths: Vec<(usize, String)> = vec![(1, "F_SG".into())];
@@ -81,6 +83,13 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
             let x = plot.slot(*i, 0.0);
             plot.estimate(series, x, e, &format!("cost at L = {length}"), "%", false);
         }
+        for (i, length, _) in &costs {
+            let expression = excess(&lengths[*i].1, condition);
+            if let Some(value) = paper.value_of("c6", &expression) {
+                let x = plot.slot(*i, 0.0);
+                plot.reference(x, value, &format!("the paper's mean, L = {length}"), "%");
+            }
+        }
         panels.push(plot.finish());
     }
     if panels.is_empty() {
@@ -101,6 +110,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
             Key::mark(Series::Vermilion, "cost of SEG-L"),
             Key::line(Series::Green, "value of memory, w = 1"),
             Key::line(Series::Orange, "value of memory, w = 2"),
+            Key::line(Series::Grey, "the paper's mean"),
         ],
         panels,
         alt: "Cost of segment cuts falls with segment length; lines mark the value of memory for windows of one and two steps.".into(),

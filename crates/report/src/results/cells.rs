@@ -4,9 +4,7 @@
 //! names the study they come from (`c2/0.05`). If the study itself lacks a cell, it is looked up where it was
 //! trained, so that a figure does not depend on which of the two ways a collector chose.
 
-use std::collections::BTreeMap;
-
-use super::{Results, Study};
+use super::{Results, SourceValues, Study};
 
 /// The study whose arms another one builds on.
 const BUILDS_ON: [(&str, &str); 7] = [
@@ -52,8 +50,10 @@ impl Study {
     }
 
     /// The values of a cell in this study's own tables.
-    fn own(&self, arm: &str, condition: &str) -> Option<&BTreeMap<String, f64>> {
-        self.cells.get(&(arm.to_owned(), condition.to_owned())).filter(|cell| !cell.is_empty())
+    fn own(&self, arm: &str, condition: &str) -> Option<&SourceValues> {
+        self.cells
+            .get(&(arm.to_owned(), condition.to_owned()))
+            .filter(|cell| cell.values().any(Option::is_some))
     }
 }
 
@@ -63,8 +63,8 @@ pub fn order(condition: &str) -> f64 {
 }
 
 impl Results {
-    /// The values of `[arm@condition]` as `study` sees them, by source.
-    pub fn cell(&self, study: &str, arm: &str, condition: &str) -> Option<&BTreeMap<String, f64>> {
+    /// The sources of `[arm@condition]` as `study` sees them; nothing if no unit of it is done.
+    pub fn cell(&self, study: &str, arm: &str, condition: &str) -> Option<&SourceValues> {
         let condition = canonical_condition(condition);
         let own = self.study(study).and_then(|s| s.own(arm, &condition));
         if own.is_some() {

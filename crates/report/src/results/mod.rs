@@ -7,7 +7,7 @@ mod study;
 
 pub use about::Ledger;
 pub use cells::canonical_condition;
-pub use study::{Evaluation, Judged, Measurement, Provenance, Study, Unit};
+pub use study::{Evaluation, Judged, Measurement, Provenance, SourceValues, Study, Unit};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use std::sync::Mutex;
 
 use crate::error::ReportError;
 use crate::figures::design::DesignEdges;
+use crate::intervals::Intervals;
 
 /// Everything that a folder of results holds, read once.
 #[derive(Debug)]
@@ -22,9 +23,8 @@ pub struct Results {
     studies: BTreeMap<String, Study>,
     ledger: Option<Ledger>,
     design: Vec<DesignEdges>,
-    /// Bootstrap intervals already made, by the bits of their values: a figure and a table that
-    /// show the same estimate share it.
-    intervals: Mutex<BTreeMap<Vec<u64>, [f64; 2]>>,
+    /// Behind a lock because making one is memory, not change.
+    intervals: Mutex<Intervals>,
 }
 
 impl Results {
@@ -73,7 +73,7 @@ impl Results {
         &self.design
     }
 
-    pub(crate) fn intervals(&self) -> &Mutex<BTreeMap<Vec<u64>, [f64; 2]>> {
+    pub(crate) fn intervals(&self) -> &Mutex<Intervals> {
         &self.intervals
     }
 }

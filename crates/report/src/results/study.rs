@@ -149,8 +149,11 @@ pub struct Provenance {
     pub seconds: Option<f64>,
 }
 
-/// Arm and condition to source and value.
-pub(super) type Cells = BTreeMap<(String, String), BTreeMap<String, f64>>;
+/// Every source that was planned, with its value once the unit is done.
+pub type SourceValues = BTreeMap<String, Option<f64>>;
+
+/// Arm and condition to sources and values.
+pub(super) type Cells = BTreeMap<(String, String), SourceValues>;
 
 /// One study's tables.
 #[derive(Clone, Debug)]
@@ -186,9 +189,8 @@ impl Study {
         let endpoints = evaluations(&folder.join("endpoints.csv"))?;
         let mut cells = Cells::new();
         for row in &endpoints {
-            // Every arm and condition that was planned is a cell, even when no unit of it is done.
             let cell = cells.entry((row.arm.clone(), row.condition.clone())).or_default();
-            let Some(value) = row.value.filter(|_| row.state == "done") else { continue };
+            let value = row.value.filter(|_| row.state == "done");
             if cell.insert(row.source.clone(), value).is_some() {
                 let problem = format!(
                     "source {}, arm {} and condition {} appear twice",

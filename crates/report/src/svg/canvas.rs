@@ -112,6 +112,17 @@ impl Canvas {
         );
     }
 
+    /// A short horizontal bar with its value for a pointer.
+    pub fn tick(&mut self, x: f64, y: f64, value: &str) {
+        let _ = writeln!(
+            self.body,
+            "<path class=\"s{} line\" data-v=\"{}\" d=\"M{:.1} {y:.1}h16\"/>",
+            Series::Grey.index(),
+            xml(value),
+            x - 8.0
+        );
+    }
+
     /// An interval: a bar with caps.
     pub fn interval(&mut self, series: Series, x: f64, low: f64, high: f64) {
         let _ = writeln!(

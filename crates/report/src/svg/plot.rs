@@ -220,6 +220,16 @@ impl Plot {
         self.canvas.mark(series, x, self.y.at(e.mean), open, &text);
     }
 
+    /// A published value beside ours: a short bar; a value beyond the panel is left out.
+    pub fn reference(&mut self, x: f64, value: f64, what: &str, unit: &str) {
+        let y = self.y.at(value);
+        if y < self.top || y > self.bottom {
+            return;
+        }
+        let text = format!("{what}: {} {unit}", number(value));
+        self.canvas.tick(x, y, &text);
+    }
+
     /// A dashed line across at a value, with a label at its left end.
     pub fn rule(&mut self, class: &str, value: f64, label: &str) {
         let y = self.y.at(value);

@@ -396,3 +396,21 @@ pub fn write_quick(folder: &Path) {
     };
     write_study(folder, &quick, &[]);
 }
+
+/// Edges of a short rollout with segments of two steps, as an engine would list them.
+pub fn design() -> Vec<backcut_report::DesignEdges> {
+    use backcut_report::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
+    let steps = 6;
+    let mut edges = Vec::new();
+    for to in 1..steps {
+        for from in 0..to {
+            let near = from / 2 == to / 2;
+            let life = if near { EdgeLife::Lives } else { EdgeLife::WeightsOnly };
+            edges.push(DesignEdge { from, to, layer: 0, kind: EdgeKind::Memory, life });
+        }
+        let (kind, life) = (EdgeKind::State, EdgeLife::Cut);
+        edges.push(DesignEdge { from: to - 1, to, layer: 0, kind, life });
+    }
+    let meaning = "full inside segments of two steps <i>".to_owned();
+    vec![DesignEdges { cut: "K_SEG-2".into(), meaning, steps, edges }]
+}
