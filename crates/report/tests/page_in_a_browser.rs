@@ -105,7 +105,7 @@ fn both_themes_fit_both_widths(browser: &mut Browser) {
 }
 
 /// Labels of a drawing that run over one another or out of it.
-const OVERLAPPING: &str = r#"(() => {
+const OVERLAPPING: &str = r"(() => {
     const found = [];
     for (const svg of document.querySelectorAll('svg.panel')) {
         const frame = svg.getBoundingClientRect();
@@ -120,7 +120,7 @@ const OVERLAPPING: &str = r#"(() => {
         });
     }
     return found.slice(0, 5);
-})()"#;
+})()";
 
 fn the_button_switches_the_theme(browser: &mut Browser) {
     browser.view(1200, 1600, "dark");

@@ -43,14 +43,14 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("memory-value", "value of memory and cost of the cut, by condition"),
     ("segments", "cost by segment length, with the value of memory as lines"),
     ("curves", "learning curves, with the branch at update 800"),
-    ("seven-point", "excess over FF at seven noise levels, two streams, FF-versus-FF band"),
+    ("seven-point", "excess over FF at seven noise levels, on two streams"),
     ("warm-change", "change of each arm against its warm start"),
     ("noninferiority", "excess of every seed at 0.05 m/s against the 5% margin"),
     ("three-layers", "gradient, update and learning differences against noise"),
     ("masking", "what masking history at evaluation costs"),
     ("intervention", "velocity-input weights and the cost of another's history"),
     ("gradient", "what a memory cut does to the gradient"),
-    ("updates", "the four-graph interaction and the placement through clip and AdamW"),
+    ("updates", "interaction and placement through clip and AdamW"),
     ("design", "which derivative edges live under each cut"),
 ];
 

@@ -58,7 +58,7 @@ impl Browser {
             Some(page["webSocketDebuggerUrl"].as_str()?.to_owned())
         });
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let (socket, _) = tungstenite::client(address, stream).unwrap();
         let mut browser =
             Self { process, socket, last_id: 0, events: Vec::new(), _profile: profile };
@@ -69,6 +69,7 @@ impl Browser {
     }
 
     /// Sends a command and waits for its answer.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write their parameters in place")]
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
