@@ -9,6 +9,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("kill", "procps"),
     // Building zstd, for Parquet tables.
     ("cc", "gcc"),
+    // The report's page is tested in a browser.
+    ("chromium", "chromium"),
     // Signatures of time stamps, and the authority that the tests play.
     ("openssl", "openssl"),
 ];

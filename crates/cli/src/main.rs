@@ -43,6 +43,8 @@ enum Command {
     Study(commands::study::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
+    /// Figures, tables and one page from collected results.
+    Report(commands::report::Args),
     /// Print a completion script for a shell.
     Completions(commands::completions::Args),
     /// Print the manual page, or write one page per command into a folder.
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Measure(args) => commands::measure::run(&args),
         Command::Study(args) => commands::study::run(&args),
         Command::Stats(args) => commands::stats::run(&args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
         Command::Man(args) => commands::man::run(&args, Cli::command()),
     };

@@ -1,0 +1,74 @@
+//! Everything that can be wrong with a folder of results or with a request.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// What is wrong; completes "failed to ...".
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// A folder or file can not be read.
+    #[error("read {}: {problem}", path.display())]
+    Unreadable {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        problem: String,
+    },
+    /// The folder holds no study.
+    #[error("find results in {}: no folder in it holds a table of a study", path.display())]
+    NoStudies {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A table is not what its name promises.
+    #[error("read {} in row {row}: {problem}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// The line, the header being 1; 0 for the file as a whole.
+        row: u64,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// A figure, table or study that does not exist under this name.
+    #[error("find the {what} `{name}` (there are: {available})")]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The names that exist.
+        available: String,
+    },
+    /// The results do not hold what a figure or a table shows.
+    #[error("make {name}: {why}")]
+    Missing {
+        /// The figure or table.
+        name: String,
+        /// What is missing.
+        why: String,
+    },
+    /// The embedded file of the paper's values is broken; a test keeps this from happening.
+    #[error("read the paper's values: {0}")]
+    Paper(String),
+}
+
+impl ReportError {
+    /// The line that says what to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } | Self::NoStudies { .. } => {
+                "name the folder that `backcut study collect` wrote, with one folder per study"
+            }
+            Self::Table { .. } => "collect the study again, or correct the table",
+            Self::Unknown { .. } => "`backcut report list` prints every figure and table",
+            Self::Missing { .. } => "run and collect the study that it is made from",
+            Self::Paper(_) => "this is a defect of the program",
+        }
+    }
+
+    pub(crate) fn missing(name: &str, why: impl Into<String>) -> Self {
+        Self::Missing { name: name.to_owned(), why: why.into() }
+    }
+}

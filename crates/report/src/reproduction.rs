@@ -1,0 +1,136 @@
+//! `docs/reproduction.md`: every claim of the paper that can be answered here, answered.
+//!
+//! Every number of ours is read from a results file when the page is made, and every number of the
+//! paper from `paper.toml`; this file holds words only.
+
+use std::fmt::Write as _;
+
+use crate::compare::{Agreement, Ours, agreement, ours};
+use crate::error::ReportError;
+use crate::escape::markdown;
+use crate::paper::{Entry, Paper};
+use crate::results::Results;
+use crate::tables::{our_text, paper_text};
+
+/// The page, in Markdown.
+pub fn reproduction(results: &Results) -> Result<String, ReportError> {
+    let paper = Paper::load()?;
+    let mut answered: Vec<(&Entry, Ours, Agreement)> = Vec::new();
+    let mut open: Vec<(&Entry, String)> = Vec::new();
+    for entry in &paper.claims {
+        match ours(results, entry) {
+            Ok(ours) => {
+                let agreement = agreement(entry, &ours);
+                answered.push((entry, ours, agreement));
+            }
+            Err(why) => open.push((entry, why)),
+        }
+    }
+    let mut out = String::from(
+        "# Reproduction\n\nWritten by `backcut report reproduction` from the collected result tables; no number on this \
+         page was typed. The paper's values are those it publishes; where it gives none, a dash stands.\n\n",
+    );
+    let counted = answered.iter().filter(|(_, _, a)| a.same_direction.is_some()).count();
+    let agreeing = answered.iter().filter(|(_, _, a)| a.same_direction == Some(true)).count();
+    let paired = answered.iter().filter(|(_, _, a)| a.overlap.is_some()).count();
+    let overlapping = answered.iter().filter(|(_, _, a)| a.overlap == Some(true)).count();
+    let _ = writeln!(
+        out,
+        "{} of {} claims have a value here. Of {counted} with a direction, {agreeing} have the paper's; of {paired} \
+         with two intervals, {overlapping} overlap.\n",
+        answered.len(),
+        paper.claims.len()
+    );
+    out.push_str(
+        "| | claim | the paper's | ours | same direction? | intervals overlap? | our status |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (entry, ours, agreement) in &answered {
+        let cells = [
+            entry.id.clone(),
+            entry.text.clone(),
+            with_kind(&paper_text(entry), &entry.kind),
+            with_kind(&our_text(entry, ours), &ours.kind),
+            yes_or_no(agreement.same_direction),
+            yes_or_no(agreement.overlap),
+            format!("{}, {} sources of {}", ours.status, ours.n, ours.study),
+        ];
+        let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
+    }
+    differences(&mut out, &answered);
+    if !open.is_empty() {
+        out.push_str("\n## Without a value here\n\n");
+        for (entry, why) in &open {
+            let line = format!("{} ({}): {why}.", entry.text, entry.id);
+            let _ = writeln!(out, "- {}", markdown(&line));
+        }
+    }
+    out.push_str("\n## What the paper leaves open\n\nAny of these may explain a difference.\n\n");
+    for item in &paper.unspecified {
+        let _ = writeln!(out, "- {}: {}.", markdown(&item.what), markdown(&item.choice));
+    }
+    sources(&mut out, results);
+    Ok(out)
+}
+
+fn with_kind(value: &str, kind: &str) -> String {
+    if kind.is_empty() { value.to_owned() } else { format!("{value} ({kind})") }
+}
+
+fn yes_or_no(answer: Option<bool>) -> String {
+    answer.map_or(crate::format::NONE, |yes| if yes { "yes" } else { "no" }).to_owned()
+}
+
+fn differences(out: &mut String, answered: &[(&Entry, Ours, Agreement)]) {
+    out.push_str("\n## Where we differ\n\n");
+    let mut any = false;
+    for (entry, ours, agreement) in answered {
+        if agreement.same_direction != Some(false) && agreement.overlap != Some(false) {
+            continue;
+        }
+        any = true;
+        let widths = agreement.widths.map_or_else(String::new, |w| {
+            format!(", {} of the paper's interval widths away", crate::format::fixed(w, 1))
+        });
+        let line = format!(
+            "{} ({}): the paper has {}, we have {}{widths}: {}.",
+            entry.text,
+            entry.id,
+            paper_text(entry),
+            our_text(entry, ours),
+            agreement.words
+        );
+        let _ = writeln!(out, "- {}", markdown(&line));
+    }
+    if !any {
+        out.push_str("No claim differs in direction, and no pair of intervals lies apart.\n");
+    }
+}
+
+fn sources(out: &mut String, results: &Results) {
+    out.push_str(
+        "\n## Where the numbers come from\n\n| study | units | facts |\n| --- | --- | --- |\n",
+    );
+    for study in results.studies() {
+        let states: Vec<String> =
+            study.states().iter().map(|(state, count)| format!("{count} {state}")).collect();
+        let wanted = [
+            "file hash",
+            "file_hash",
+            "hash",
+            "version",
+            "numerics",
+            "machine",
+            "frozen at",
+            "frozen_at",
+        ];
+        let facts: Vec<String> =
+            wanted.iter().filter_map(|key| Some(format!("{key} {}", study.fact(key)?))).collect();
+        let cells = [study.name.clone(), states.join(", "), facts.join("; ")];
+        let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
+    }
+    if let Some(ledger) = results.ledger() {
+        let head = format!("Ledger: {} entries, head {}.", ledger.entries, ledger.head);
+        let _ = writeln!(out, "\n{}", markdown(&head));
+    }
+}

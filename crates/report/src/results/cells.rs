@@ -1,0 +1,96 @@
+//! Cells: the values of an arm under a condition, one per source, wherever they lie.
+//!
+//! A study may use another's arms. Its tables then hold them under their own names, or the condition
+//! names the study they come from (`c2/0.05`). If the study itself lacks a cell, it is looked up where it was
+//! trained, so that a figure does not depend on which of the two ways a collector chose.
+
+use super::{Results, SourceValues, Study};
+
+/// The study whose arms another one builds on.
+const BUILDS_ON: [(&str, &str); 7] = [
+    ("c6", "c5"),
+    ("c7", "c5"),
+    ("c3", "c2"),
+    ("e1", "c2"),
+    ("e2", "c2"),
+    ("e3", "c2"),
+    ("e4", "c2"),
+];
+
+/// A noise level with two decimals whatever was written (`0`, `0.2`, `c2/0.2`); other names as they are.
+pub fn canonical_condition(text: &str) -> String {
+    if let Some((study, condition)) = text.split_once('/') {
+        return format!("{study}/{}", canonical_condition(condition));
+    }
+    match text.parse::<f64>() {
+        Ok(value)
+            if value.is_finite() && (value * 100.0 - (value * 100.0).round()).abs() < 1e-9 =>
+        {
+            format!("{value:.2}")
+        }
+        Ok(value) if value.is_finite() => format!("{value}"),
+        _ => text.to_owned(),
+    }
+}
+
+impl Study {
+    /// The arms that have endpoints, in the order of their names.
+    pub fn arms(&self) -> Vec<&str> {
+        let mut arms: Vec<&str> = self.cells.keys().map(|(arm, _)| arm.as_str()).collect();
+        arms.dedup();
+        arms
+    }
+
+    /// The conditions that have endpoints: numbers first, in their order.
+    pub fn conditions(&self) -> Vec<&str> {
+        let mut conditions: Vec<&str> = self.cells.keys().map(|(_, c)| c.as_str()).collect();
+        conditions.sort_by(|a, b| order(a).total_cmp(&order(b)).then(a.cmp(b)));
+        conditions.dedup();
+        conditions
+    }
+
+    /// The values of a cell in this study's own tables.
+    fn own(&self, arm: &str, condition: &str) -> Option<&SourceValues> {
+        self.cells
+            .get(&(arm.to_owned(), condition.to_owned()))
+            .filter(|cell| cell.values().any(Option::is_some))
+    }
+}
+
+/// Where a condition stands on an axis: numbers by value, everything else behind them.
+pub fn order(condition: &str) -> f64 {
+    condition.parse().unwrap_or(f64::INFINITY)
+}
+
+impl Results {
+    /// The sources of `[arm@condition]` as `study` sees them; nothing if no unit of it is done.
+    pub fn cell(&self, study: &str, arm: &str, condition: &str) -> Option<&SourceValues> {
+        let condition = canonical_condition(condition);
+        let own = self.study(study).and_then(|s| s.own(arm, &condition));
+        if own.is_some() {
+            return own;
+        }
+        if let Some((other, rest)) = condition.split_once('/') {
+            return self.study(other).and_then(|s| s.own(arm, rest));
+        }
+        if let Some((other, rest)) = arm.split_once('/') {
+            return self.study(other).and_then(|s| s.own(rest, &condition));
+        }
+        let (_, base) = BUILDS_ON.iter().find(|(name, _)| *name == study)?;
+        self.study(base).and_then(|s| s.own(arm, &condition))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_levels_have_one_spelling() {
+        assert_eq!(canonical_condition("0"), "0.00");
+        assert_eq!(canonical_condition("c2/0.2"), "c2/0.20");
+        assert_eq!(canonical_condition("hidden"), "hidden");
+        assert_eq!(canonical_condition("0.125"), "0.125");
+        assert_eq!(canonical_condition("nan"), "nan");
+    }
+}

@@ -1,0 +1,85 @@
+//! Every contrast that a study judged, as it judged it.
+
+use std::fmt::Write as _;
+
+use super::Table;
+use crate::escape::csv;
+use crate::format::{NONE, estimate, exact, number};
+use crate::results::{Judged, Results};
+
+pub fn contrasts(results: &Results) -> Table {
+    let mut rows = Vec::new();
+    let mut file =
+        "study,family,contrast,expression,mean,lower,upper,bound,exact_p,verdict,status,why\n"
+            .to_owned();
+    for study in results.studies() {
+        for row in &study.analysis {
+            rows.push(cells(&study.name, row));
+            let numbers =
+                [row.mean, row.lower, row.upper].map(|v| v.map_or_else(String::new, exact));
+            let _ = writeln!(
+                file,
+                "{},{},{},{},{},{},{},{},{}",
+                [study.name.as_str(), &row.family, &row.contrast, &row.expression]
+                    .map(csv)
+                    .join(","),
+                numbers[0],
+                numbers[1],
+                numbers[2],
+                csv(&row.bound),
+                row.exact_p.map_or_else(String::new, exact),
+                csv(&row.verdict),
+                csv(&row.status),
+                csv(&row.why)
+            );
+        }
+    }
+    let columns =
+        ["study", "contrast", "estimate", "interval", "agree", "exact p", "verdict", "status"];
+    Table {
+        name: "contrasts".into(),
+        title: "Contrasts as the studies judged them".into(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+        notes: vec![
+            "The interval of the family decides in the frozen direction; the exact test audits. Only the ledger \
+             makes a row confirmatory or prespecified."
+                .into(),
+        ],
+        csv: file,
+    }
+}
+
+fn cells(study: &str, row: &Judged) -> Vec<String> {
+    let mean = row.mean.map_or_else(|| NONE.to_owned(), |mean| estimate(mean, row.interval()));
+    let ends = match (row.interval(), row.lower, row.upper) {
+        (Some(_), ..) | (None, None, None) => String::new(),
+        (None, _, Some(upper)) => format!(" (upper {})", number(upper)),
+        (None, Some(lower), None) => format!(" (lower {})", number(lower)),
+    };
+    let p = row.exact_p.map_or_else(|| NONE.to_owned(), p_value);
+    let floor = row
+        .floor
+        .filter(|floor| *floor > 0.05)
+        .map_or_else(String::new, |floor| format!(" (can not be below {})", p_value(floor)));
+    let why = if row.why.is_empty() { String::new() } else { format!(": {}", row.why) };
+    let name = if row.expression.is_empty() || row.expression == row.contrast {
+        row.contrast.clone()
+    } else {
+        format!("{}: {}", row.contrast, row.expression)
+    };
+    vec![
+        study.to_owned(),
+        name,
+        mean + &ends,
+        format!("{} ({})", row.kind(), row.family),
+        row.agreeing.clone(),
+        p + &floor,
+        row.verdict.clone(),
+        row.status.clone() + &why,
+    ]
+}
+
+fn p_value(p: f64) -> String {
+    if p >= 0.001 { crate::format::fixed(p, 3) } else { number(p) }
+}

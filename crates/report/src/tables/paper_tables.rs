@@ -1,0 +1,151 @@
+//! Ours beside the paper's.
+
+use std::fmt::Write as _;
+
+use super::Table;
+use crate::compare::{Ours, agreement, ours};
+use crate::escape::csv;
+use crate::format::{NONE, condition, estimate, exact, fixed, published};
+use crate::paper::{Entry, Paper, PaperTable, Statistic};
+use crate::results::Results;
+
+/// Our value with its interval and unit.
+pub fn our_text(entry: &Entry, ours: &Ours) -> String {
+    let value = match entry.statistic {
+        Statistic::BelowZero => format!("{} of {}", ours.value, ours.n),
+        _ => estimate(ours.value, ours.interval),
+    };
+    with_unit(&value, &entry.unit)
+}
+
+/// The paper's value with its interval and unit.
+pub fn paper_text(entry: &Entry) -> String {
+    match entry.paper {
+        Some(value) if entry.statistic == Statistic::BelowZero => {
+            with_unit(&exact(value), &entry.unit)
+        }
+        Some(value) => with_unit(&published(value, entry.interval), &entry.unit),
+        None => NONE.to_owned(),
+    }
+}
+
+fn with_unit(value: &str, unit: &str) -> String {
+    match unit {
+        "" | "ratio" | "norm" | "seeds" => value.to_owned(),
+        unit if unit.starts_with('%') => match value.split_once(' ') {
+            Some((mean, interval)) => format!("{mean}% {interval}"),
+            None => format!("{value}%"),
+        },
+        unit => format!("{value} {unit}"),
+    }
+}
+
+/// One row per claim.
+pub fn summary(results: &Results, paper: &Paper) -> Table {
+    let mut rows = Vec::new();
+    let mut values = per_source_header();
+    for entry in &paper.claims {
+        let text = entry.text.clone();
+        let row = match ours(results, entry) {
+            Ok(ours) => {
+                add_sources(&mut values, "summary", entry, &ours);
+                let study = format!("{}, n = {}", ours.study, ours.n);
+                vec![
+                    entry.id.clone(),
+                    text,
+                    our_text(entry, &ours),
+                    paper_text(entry),
+                    agreement(entry, &ours).words,
+                    format!("{} ({study})", ours.status),
+                ]
+            }
+            Err(why) => {
+                vec![
+                    entry.id.clone(),
+                    text,
+                    NONE.into(),
+                    paper_text(entry),
+                    format!("not here: {why}"),
+                    NONE.into(),
+                ]
+            }
+        };
+        rows.push(row);
+    }
+    let columns = ["", "claim", "ours", "the paper's", "agreement", "our status"];
+    Table {
+        name: "summary".into(),
+        title: "Claims: ours and the paper's".into(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+        notes: vec![
+            "Intervals are those of the family that judged the contrast, or pointwise 95% source-bootstrap intervals \
+             where no frozen contrast names it. The status is what the ledger granted."
+                .into(),
+        ],
+        csv: values,
+    }
+}
+
+/// One row per published number.
+pub fn comparison(results: &Results, table: &PaperTable) -> Table {
+    let mut rows = Vec::new();
+    let mut values = per_source_header();
+    let mut missing: Vec<String> = Vec::new();
+    for entry in &table.rows {
+        let at =
+            if entry.condition.is_empty() { NONE.to_owned() } else { condition(&entry.condition) };
+        let start = vec![entry.text.clone(), at];
+        let rest = match ours(results, entry) {
+            Ok(ours) => {
+                add_sources(&mut values, &table.name, entry, &ours);
+                for source in &ours.missing {
+                    let note =
+                        format!("{}: source {source} left out for a missing value", entry.text);
+                    if !missing.contains(&note) {
+                        missing.push(note);
+                    }
+                }
+                let widths = agreement(entry, &ours).widths;
+                let widths = widths.map_or_else(|| NONE.to_owned(), |w| fixed(w, 2));
+                vec![our_text(entry, &ours), paper_text(entry), widths, ours.n.to_string()]
+            }
+            Err(why) => {
+                if !missing.contains(&why) {
+                    missing.push(why);
+                }
+                vec![NONE.to_owned(), paper_text(entry), NONE.to_owned(), NONE.to_owned()]
+            }
+        };
+        rows.push(start.into_iter().chain(rest).collect());
+    }
+    let mut notes = vec![format!(
+        "The paper's intervals: {}. Difference: (ours - the paper's) / width of the paper's interval.",
+        table.intervals
+    )];
+    let count = missing.len();
+    notes.extend(missing.into_iter().take(8));
+    if count > 8 {
+        notes.push(format!("and {} more notes of this kind", count - 8));
+    }
+    let columns = ["quantity", "condition", "ours", "the paper's", "difference", "sources"];
+    Table {
+        name: table.name.clone(),
+        title: table.title.clone(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+        notes,
+        csv: values,
+    }
+}
+
+fn per_source_header() -> String {
+    "table,id,quantity,condition,source,value,unit\n".to_owned()
+}
+
+fn add_sources(out: &mut String, table: &str, entry: &Entry, ours: &Ours) {
+    let place = [table, &entry.id, &entry.text, &entry.condition].map(csv).join(",");
+    for (source, value) in &ours.values {
+        let _ = writeln!(out, "{place},{},{},{}", csv(source), exact(*value), csv(&entry.unit));
+    }
+}

@@ -1,0 +1,74 @@
+//! What ran, what failed and what is missing.
+
+use std::fmt::Write as _;
+
+use super::Table;
+use crate::escape::csv;
+use crate::format::{condition, exact};
+use crate::results::Results;
+
+/// More rows than this go to the CSV only.
+const SHOWN: usize = 100;
+
+pub fn units(results: &Results) -> Table {
+    let mut file = "study,unit,arm,condition,source,state,updates,clipped,note\n".to_owned();
+    let mut rows = Vec::new();
+    let mut summary = Vec::new();
+    for study in results.studies() {
+        let states = study.states();
+        let total: usize = states.values().sum();
+        let words: Vec<String> = states.iter().map(|(s, n)| format!("{n} {s}")).collect();
+        summary.push(format!("{}: {total} units ({})", study.name, words.join(", ")));
+        for unit in &study.units {
+            let number = |v: Option<f64>| v.map_or_else(String::new, exact);
+            let _ = writeln!(
+                file,
+                "{},{},{},{}",
+                [
+                    study.name.as_str(),
+                    &unit.unit,
+                    &unit.arm,
+                    &unit.condition,
+                    &unit.source,
+                    &unit.state
+                ]
+                .map(csv)
+                .join(","),
+                number(unit.updates),
+                number(unit.clipped),
+                csv(&unit.note)
+            );
+            if unit.state != "done" {
+                rows.push(vec![
+                    study.name.clone(),
+                    unit.arm.clone(),
+                    condition(&unit.condition),
+                    unit.source.clone(),
+                    unit.state.clone(),
+                    unit.note.clone(),
+                ]);
+            }
+        }
+    }
+    let count = rows.len();
+    // Failures first: they say why; what has not run yet says nothing.
+    rows.sort_by_key(|row| (row[4] != "failed", row[4].clone()));
+    rows.truncate(SHOWN);
+    let mut notes = summary;
+    if count == 0 {
+        notes.push("Every unit is done.".into());
+    } else if count > SHOWN {
+        notes.push(format!(
+            "{SHOWN} of {count} units that are not done are shown; the CSV has all."
+        ));
+    }
+    let columns = ["study", "arm", "condition", "source", "state", "note"];
+    Table {
+        name: "units".into(),
+        title: "Units that failed or are missing".into(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+        notes,
+        csv: file,
+    }
+}

@@ -1,0 +1,75 @@
+//! Every number of ours is read when the page is made: edit a result, and the page says so.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::fs;
+
+use backcut_report::compare::ours;
+use backcut_report::paper::Paper;
+use backcut_report::{Format, PageOptions, Results, figure, page, reproduction, table};
+
+fn edit(folder: &std::path::Path, file: &str, change: impl Fn(&str) -> String) {
+    let path = folder.join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    let changed = change(&text);
+    assert_ne!(text, changed, "{file}");
+    fs::write(&path, changed).unwrap();
+}
+
+#[test]
+fn an_edited_result_changes_reproduction_page_figure_and_table() {
+    let folder = tempfile::tempdir().unwrap();
+    common::write_results(folder.path());
+    let make = || {
+        let results = Results::open(folder.path()).unwrap();
+        [
+            reproduction(&results).unwrap(),
+            page(&results, &PageOptions::default()).unwrap().html,
+            figure(&results, "memory-value").unwrap().svg,
+            table(&results, "c5", Format::Markdown).unwrap(),
+        ]
+    };
+    let before = make();
+    edit(folder.path(), "c5/endpoints.csv", |text| {
+        let row = text.lines().find(|l| l.starts_with("2026092503,F_SG,0.20,")).unwrap();
+        text.replace(row, "2026092503,F_SG,0.20,1000,0.02,done,edited,")
+    });
+    for (before, after) in before.iter().zip(make()) {
+        assert_ne!(*before, after);
+    }
+    let before = make();
+    edit(folder.path(), "c5/analysis.csv", |text| {
+        text.replace("0.0021,0.0019,0.0023", "-0.0021,-0.0023,-0.0019")
+    });
+    let after = make();
+    assert_ne!(before[0], after[0]);
+    assert!(after[0].contains("opposite direction"), "{}", after[0]);
+}
+
+#[test]
+fn a_study_s_own_decision_stands_and_the_rest_is_called_descriptive() {
+    let folder = tempfile::tempdir().unwrap();
+    common::write_results(folder.path());
+    let results = Results::open(folder.path()).unwrap();
+    let paper = Paper::load().unwrap();
+    let claim =
+        |id: &str| ours(&results, paper.claims.iter().find(|c| c.id == id).unwrap()).unwrap();
+    let h1 = claim("H1");
+    assert_eq!((h1.status.as_str(), h1.value), ("prespecified", 0.0021));
+    assert_eq!(h1.kind, "two-sided 95%, family of 3");
+    let cost = claim("C5 cost");
+    assert_eq!(cost.status, "descriptive");
+    // The mean is that of the values it claims to be of.
+    let mean = cost.values.iter().map(|(_, v)| v).sum::<f64>() / cost.values.len() as f64;
+    assert!((cost.value - mean).abs() < 1e-12 && cost.n + cost.missing.len() == 16);
+}
+
+#[test]
+fn a_full_set_of_results_fits_three_megabytes() {
+    let folder = tempfile::tempdir().unwrap();
+    common::write_results(folder.path());
+    let results = Results::open(folder.path()).unwrap();
+    let html = page(&results, &PageOptions::default()).unwrap().html;
+    assert!(html.len() < 3_000_000, "{}", html.len());
+}
