@@ -37,6 +37,8 @@ enum Command {
     Inspect(commands::inspect::Args),
     /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
     Export(commands::export::Args),
+    /// Run built-in studies and end in a page beside the paper.
+    Reproduce(commands::reproduce::Args),
     /// Measure at a state: what a cut does to gradient and update, what memory is used for.
     Measure(commands::measure::Args),
     /// Studies: plan, freeze, run, collect, verify many runs at once.
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Export(args) => commands::export::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Measure(args) => commands::measure::run(&args),
         Command::Study(args) => commands::study::run(&args),
         Command::Stats(args) => commands::stats::run(&args),

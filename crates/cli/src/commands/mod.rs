@@ -11,6 +11,7 @@ pub mod inspect;
 pub mod man;
 pub mod measure;
 pub mod report;
+pub mod reproduce;
 pub mod stats;
 pub mod study;
 pub mod train;

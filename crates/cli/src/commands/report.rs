@@ -6,6 +6,8 @@
 mod edges;
 mod png;
 
+pub use edges::design;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -172,6 +174,7 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     })
 }
 
-fn user_error(error: &ReportError) -> UserError {
+/// A report error as the user sees it.
+pub fn user_error(error: &ReportError) -> UserError {
     UserError::new(format!("failed to {error}")).hint(error.hint())
 }

@@ -8,12 +8,13 @@ use clap::Subcommand;
 
 use crate::exit::{UserError, Verdict};
 
-mod collect;
-mod freeze;
+pub mod collect;
+pub mod freeze;
 mod plan;
-mod run;
+pub mod run;
 mod status;
 mod verify;
+mod watch;
 
 /// Where results are kept unless --out says otherwise.
 pub const OUT: &str = "backcut-results";
@@ -44,6 +45,8 @@ enum Command {
     Run(run::Args),
     /// Compare the plan with the files.
     Status(status::Args),
+    /// Watch a study as it runs: units, curves, failures.
+    Watch(watch::Args),
     /// Make tidy tables and verdicts from the results.
     Collect(collect::Args),
     /// Check every hash, the ledger's chain, commitments and completeness.
@@ -68,6 +71,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         Command::Amend(args) => freeze::amend(args),
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::run(args),
+        Command::Watch(args) => watch::run(args),
         Command::Collect(args) => collect::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Replay(args) => verify::replay(args),
@@ -111,6 +115,7 @@ pub fn load(file: &Path) -> Result<Study, StudyError> {
 }
 
 /// A study's error as the user sees it.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub fn user(error: StudyError) -> anyhow::Error {
     UserError::new(&error).hint(error.hint()).into()
 }
