@@ -12,6 +12,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("a6.toml", include_str!("../../../studies/a6.toml")),
     ("c4.toml", include_str!("../../../studies/c4.toml")),
     ("c5.toml", include_str!("../../../studies/c5.toml")),
+    ("c5-check.toml", include_str!("../../../studies/c5-check.toml")),
     ("c6.toml", include_str!("../../../studies/c6.toml")),
     ("c3.toml", include_str!("../../../studies/c3.toml")),
     ("c7.toml", include_str!("../../../studies/c7.toml")),
