@@ -10,6 +10,7 @@ mod output;
 mod probe;
 mod replay;
 mod states;
+mod study_states;
 mod table;
 mod update;
 

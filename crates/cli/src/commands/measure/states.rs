@@ -10,14 +10,24 @@ use backcut_systems::{BatchKey, System};
 use backcut_training::checkpoint::Header;
 use backcut_training::{Folder, State};
 
+use super::study_states::{Kept, kept};
 use crate::quadrotor::{describe, load, parse_cut, settings, user};
 
 /// Options that every measurement shares.
 #[derive(Debug, clap::Args)]
 pub struct StateArgs {
     /// Checkpoints, or folders of runs (their latest state); several give medians over states
-    #[arg(long = "checkpoint", value_name = "FILE", num_args = 1.., required_unless_present = "define")]
+    #[arg(long = "checkpoint", value_name = "FILE", num_args = 1.., required_unless_present_any = ["define", "study"])]
     checkpoints: Vec<PathBuf>,
+    /// The kept states of a results folder, as `backcut study run` fills it
+    #[arg(long, value_name = "DIR", conflicts_with = "checkpoints")]
+    study: Option<PathBuf>,
+    /// Only these arms and conditions of --study
+    #[arg(long, value_name = "ARM@CONDITION", num_args = 1.., requires = "study")]
+    of: Vec<String>,
+    /// Only states of --study after this many updates
+    #[arg(long, value_name = "UPDATE", requires = "study")]
+    at: Option<u64>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -54,7 +64,15 @@ pub struct States {
 impl StateArgs {
     /// Reads and restores every state. Whatever else can name states is resolved here.
     pub fn restore(&self) -> Result<States> {
-        States::restore(&self.checkpoints)
+        let Some(folder) = &self.study else { return States::restore(&self.checkpoints) };
+        let mut states = States { systems: Vec::new(), all: Vec::new() };
+        for Kept { label, path } in kept(folder, &self.of, self.at)? {
+            states.add(path)?;
+            if let Some(last) = states.all.last_mut() {
+                last.label = label;
+            }
+        }
+        Ok(states)
     }
 }
 

@@ -1,0 +1,95 @@
+//! The kept states of a results folder: `--study DIR`, narrowed by `--of ARM@CONDITION` and `--at UPDATE`.
+//!
+//! A unit's folder is named by a hash; what it was is read from the collected tables beside it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::quadrotor::user;
+
+/// A kept checkpoint with its name.
+pub struct Kept {
+    /// `arm@condition source update`, or the unit's id where no table names it.
+    pub label: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// Kept checkpoints of a results folder, in the order of their names.
+pub fn kept(folder: &Path, of: &[String], at: Option<u64>) -> Result<Vec<Kept>> {
+    let names = unit_names(&folder.join("tables"));
+    let mut states = Vec::new();
+    for path in checkpoints(&folder.join("units")) {
+        let Some((unit, update)) = split(&path) else { continue };
+        let name = names.get(&unit);
+        let is_wanted = of.is_empty() || name.is_some_and(|n| of.iter().any(|o| n.0 == *o));
+        if !is_wanted || at.is_some_and(|at| at != update) {
+            continue;
+        }
+        let label = match name {
+            Some((cell, source)) => format!("{cell} {source} {update}"),
+            None => format!("{} {update}", &unit[..unit.len().min(12)]),
+        };
+        states.push(Kept { label, path });
+    }
+    states.sort_by(|a, b| a.label.cmp(&b.label));
+    if states.is_empty() {
+        let known: Vec<String> = names.values().map(|n| n.0.clone()).collect();
+        let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
+        known.sort_unstable();
+        known.dedup();
+        let hint = if known.is_empty() {
+            "run and collect a study there, with `keep` in its arms".to_owned()
+        } else {
+            format!("collected there: {}", known.join(" "))
+        };
+        return Err(user(format!("{}: no kept state like that", folder.display()), hint));
+    }
+    Ok(states)
+}
+
+fn checkpoints(units: &Path) -> Vec<PathBuf> {
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let is_state = |path: &PathBuf| path.extension().is_some_and(|e| e == "safetensors");
+    let deep = list(units).into_iter().flat_map(|shelf| list(&shelf)).filter(|p| p.is_dir());
+    deep.flat_map(|unit| list(&unit)).filter(is_state).collect()
+}
+
+/// Unit and update of `.../ID/checkpoint-000800.safetensors`.
+fn split(path: &Path) -> Option<(String, u64)> {
+    let unit = path.parent()?.file_name()?.to_str()?.to_owned();
+    let update = path.file_stem()?.to_str()?.strip_prefix("checkpoint-")?.parse().ok()?;
+    Some((unit, update))
+}
+
+/// Cell and source of every training unit that some collected table names.
+fn unit_names(tables: &Path) -> BTreeMap<String, (String, String)> {
+    let mut names = BTreeMap::new();
+    for entry in std::fs::read_dir(tables).into_iter().flatten().flatten() {
+        let Ok(mut reader) = csv::Reader::from_path(entry.path().join("units.csv")) else {
+            continue;
+        };
+        let Ok(header) = reader.headers().cloned() else { continue };
+        let column = |name: &str| header.iter().position(|h| h == name);
+        let columns = ["unit", "what", "arm", "condition", "source", "origin"].map(column);
+        let [Some(unit), Some(what), Some(arm), Some(condition), Some(source), Some(origin)] =
+            columns
+        else {
+            continue;
+        };
+        for row in reader.records().flatten() {
+            // A study's own name for a unit is better than a borrower's.
+            if &row[what] == "train" && (row[origin].is_empty() || !names.contains_key(&row[unit]))
+            {
+                let cell = format!("{}@{}", &row[arm], &row[condition]);
+                names.insert(row[unit].to_owned(), (cell, row[source].to_owned()));
+            }
+        }
+    }
+    names
+}
