@@ -10,6 +10,7 @@ mod output;
 mod probe;
 mod replay;
 mod states;
+mod streams;
 mod study_states;
 mod table;
 mod update;
@@ -39,6 +40,8 @@ enum What {
     Memory(memory::Args),
     /// How much of the true velocity can be read off what each layer stores.
     Probe(probe::Args),
+    /// Whether the two sampling streams draw from the same distribution.
+    Streams(streams::Args),
     /// Local diagnostics against persistent training on a small system with known gradients.
     Analytic(analytic::Args),
 }
@@ -52,6 +55,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         What::Cost(args) => cost::run(args),
         What::Memory(args) => memory::run(args),
         What::Probe(args) => probe::run(args),
+        What::Streams(args) => streams::run(args),
         What::Analytic(args) => analytic::run(args),
     }
 }
