@@ -28,7 +28,7 @@ fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {
 #[test]
 fn a_registers_history_can_be_given_but_not_masked() {
     let system = AnalyticConfig::default().check().unwrap();
-    let state = state(vec![-0.3, -0.4, 0.8, 0.3]);
+    let state = state(vec![-0.3, -0.8, -0.4, 0.8, 0.3]);
     let subject = subject(&system, &state);
     let own: Vec<usize> = (0..PANEL_ROWS).collect();
     let same = donor_with(&subject, &own).unwrap();
