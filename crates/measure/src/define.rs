@@ -163,7 +163,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "moment.cosine",
-        "cosine of g / (sqrt(vhat) + eps) with g_FF scaled alike, vhat before the update",
+        "cosine of g / (sqrt(vhat) + eps) with g_FF scaled alike, vhat before the update; weights whose history is all but zero (b_K under FF) rule the whole",
     ),
     define(
         "update",

@@ -29,10 +29,11 @@ impl Geometry {
         let mut total = Self::default();
         for range in &group.ranges {
             let (a, b) = (&a[range.clone()], &b[range.clone()]);
-            total.square += reduce::norm_squared(isa, a);
+            let [square, dot, distance] = reduce::compare(isa, a, b);
+            total.square += square;
             total.reference += reduce::norm_squared(isa, b);
-            total.dot += reduce::dot_wide(isa, a, b);
-            total.distance += reduce::distance_squared(isa, a, b);
+            total.dot += dot;
+            total.distance += distance;
         }
         total
     }

@@ -2,12 +2,12 @@
 //! of an unclipped gradient that meets moments built from clipped ones.
 //!
 //! The applied update is the float difference `theta' - theta` that clipping by the global norm and
-//! AdamW with weight decay really make from the complete state; [`Layers::form`] takes the very step of
-//! training on a copy of the state. Storage belongs to the rig and is reused from state to state.
+//! AdamW with weight decay really make from the complete state, by the kernel that training steps with.
+//! Storage belongs to the rig and is reused from state to state.
 
 use backcut_engine::Cut;
 use backcut_kernels::{Isa, Real, optim};
-use backcut_training::{Moments, Optimizer, State, clip_factor, step_in_place};
+use backcut_training::{Optimizer, State, clip_factor, update_into};
 
 /// One of the four.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,23 +54,16 @@ pub(crate) struct Step<R> {
 #[derive(Clone, Debug)]
 pub(crate) struct Layers<R> {
     pub steps: Vec<Step<R>>,
-    theta: Vec<R>,
-    /// AdamW's moments after the last step taken.
-    pub after: Moments<R>,
 }
 
 impl<R: Real> Layers<R> {
-    pub fn empty() -> Self {
-        Self { steps: Vec::new(), theta: Vec::new(), after: Moments::zeros(0) }
-    }
-
-    pub fn resize(&mut self, cuts: usize) {
+    pub fn new(cuts: usize) -> Self {
         let none = Vec::new;
         let step = || Step { factor: 1.0, clipped: none(), applied: none(), unclipped: none() };
-        self.steps.resize_with(cuts, step);
+        Self { steps: (0..cuts).map(|_| step()).collect() }
     }
 
-    /// The clipped and applied layers of one gradient, leaving the moments after the step in `after`.
+    /// All layers of one gradient, from the complete state.
     pub fn form(
         &mut self,
         isa: Isa,
@@ -80,55 +73,19 @@ impl<R: Real> Layers<R> {
         gradient: &[R],
         norm: f64,
     ) {
-        let factor = clip_factor(norm, optimizer.clip);
-        self.steps[index].factor = factor;
-        if factor < 1.0 {
-            let clipped = &mut self.steps[index].clipped;
-            gradient.clone_into(clipped);
-            optim::scale(isa, R::from_f64(factor), clipped);
+        let step = &mut self.steps[index];
+        let State { params, moments, .. } = state;
+        let update = |factor: R, update: &mut Vec<R>| {
+            update.resize(gradient.len(), R::ZERO);
+            update_into(isa, &optimizer.adamw, factor, params, moments, gradient, update);
+        };
+        step.factor = clip_factor(norm, optimizer.clip);
+        update(R::from_f64(step.factor), &mut step.applied);
+        if step.factor < 1.0 {
+            gradient.clone_into(&mut step.clipped);
+            optim::scale(isa, R::from_f64(step.factor), &mut step.clipped);
+            update(R::ONE, &mut step.unclipped);
         }
-        let mut applied = std::mem::take(&mut self.steps[index].applied);
-        self.take(isa, optimizer, state, factor, gradient, &mut applied);
-        self.steps[index].applied = applied;
-    }
-
-    /// The counterfactual of a gradient that [`Layers::form`] clipped.
-    pub fn form_unclipped(
-        &mut self,
-        isa: Isa,
-        index: usize,
-        optimizer: &Optimizer,
-        state: &State<R>,
-        gradient: &[R],
-    ) {
-        let mut unclipped = std::mem::take(&mut self.steps[index].unclipped);
-        self.take(isa, optimizer, state, 1.0, gradient, &mut unclipped);
-        self.steps[index].unclipped = unclipped;
-    }
-
-    /// Training's own step on a copy of the state; `update` becomes `theta' - theta`.
-    fn take(
-        &mut self,
-        isa: Isa,
-        optimizer: &Optimizer,
-        state: &State<R>,
-        factor: f64,
-        gradient: &[R],
-        update: &mut Vec<R>,
-    ) {
-        state.params.clone_into(&mut self.theta);
-        state.moments.first.clone_into(&mut self.after.first);
-        state.moments.second.clone_into(&mut self.after.second);
-        self.after.step = state.moments.step;
-        let (theta, after) = (&mut self.theta, &mut self.after);
-        step_in_place(isa, &optimizer.adamw, R::from_f64(factor), theta, after, gradient);
-        update.clear();
-        update.extend(theta.iter().zip(&state.params).map(|(after, before)| *after - *before));
-    }
-
-    /// The parameters after the last step taken.
-    pub fn theta(&self) -> &[R] {
-        &self.theta
     }
 
     /// The vector of a cut at a layer.
@@ -146,14 +103,3 @@ impl<R: Real> Layers<R> {
 
 /// The four graphs of the interaction, in its order of signs: `FF - FD - KF + KD`.
 pub(crate) const FOUR: [Cut; 4] = [Cut::FF, Cut::FD, Cut::KF, Cut::KD];
-
-/// `|x_FF - x_FD - x_KF + x_KD|^2`, formed in `f64`.
-pub(crate) fn interaction_squared<R: Real>(isa: Isa, x: [&[R]; 4], scratch: &mut Vec<f64>) -> f64 {
-    let [ff, fd, kf, kd] = x;
-    scratch.clear();
-    let pairs = ff.iter().zip(fd).zip(kf.iter().zip(kd));
-    scratch.extend(
-        pairs.map(|((ff, fd), (kf, kd))| (ff.to_f64() - fd.to_f64()) - (kf.to_f64() - kd.to_f64())),
-    );
-    backcut_kernels::reduce::norm_squared(isa, scratch.as_slice())
-}

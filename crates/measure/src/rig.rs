@@ -8,7 +8,7 @@
 use backcut_engine::{Cut, MemoryCredit, Model, Rollout, Workspace, WrongLength};
 use backcut_kernels::{Isa, Real, optim};
 use backcut_systems::{BatchKey, System};
-use backcut_training::{Moments, Optimizer, State};
+use backcut_training::{Optimizer, State};
 
 use crate::groups::{Group, groups};
 use crate::layers::{Layer, Layers};
@@ -25,7 +25,6 @@ pub struct Rig<'s, R: Real> {
     norms: Vec<f64>,
     loss: f64,
     layers: Layers<R>,
-    scratch: Vec<f64>,
 }
 
 impl<'s, R: Real> Rig<'s, R> {
@@ -44,8 +43,7 @@ impl<'s, R: Real> Rig<'s, R> {
         let workspace = Workspace::new(&rollout, &distinct)?;
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
-        let mut layers = Layers::empty();
-        layers.resize(distinct.len());
+        let layers = Layers::new(distinct.len());
         Ok(Self {
             system,
             cuts: distinct,
@@ -56,7 +54,6 @@ impl<'s, R: Real> Rig<'s, R> {
             norms,
             loss: 0.0,
             layers,
-            scratch: Vec::new(),
         })
     }
 
@@ -155,17 +152,12 @@ impl<'s, R: Real> Rig<'s, R> {
         }
     }
 
-    /// Clips and applies the gradient of the `index`-th cut to a copy of `state`; returns the factor.
+    /// Clips and applies the gradient of the `index`-th cut to `state`, which stays as it is; returns the
+    /// clipping factor. The state must be of this program's length.
     pub fn form(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) -> f64 {
         let (isa, norm) = (self.model.isa(), self.norms[index]);
         self.layers.form(isa, index, optimizer, state, self.workspace.gradient(index), norm);
         self.factor(index)
-    }
-
-    /// The same gradient, not clipped.
-    pub fn form_unclipped(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) {
-        let isa = self.model.isa();
-        self.layers.form_unclipped(isa, index, optimizer, state, self.workspace.gradient(index));
     }
 
     /// The clipping factor of the `index`-th cut, once formed.
@@ -176,23 +168,5 @@ impl<'s, R: Real> Rig<'s, R> {
     /// The `index`-th cut's vector at a layer, once formed.
     pub fn vector(&self, layer: Layer, index: usize) -> &[R] {
         self.layers.vector(layer, index, self.workspace.gradient(index))
-    }
-
-    /// AdamW's moments after the last step formed.
-    pub fn moments_after(&self) -> &Moments<R> {
-        &self.layers.after
-    }
-
-    /// Parameters after the last step formed.
-    pub fn theta_after(&self) -> &[R] {
-        self.layers.theta()
-    }
-
-    pub(crate) fn take_scratch(&mut self) -> Vec<f64> {
-        std::mem::take(&mut self.scratch)
-    }
-
-    pub(crate) fn return_scratch(&mut self, scratch: Vec<f64>) {
-        self.scratch = scratch;
     }
 }

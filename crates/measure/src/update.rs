@@ -5,14 +5,14 @@
 //! the moments were built under the cut that trained the state.
 
 use backcut_engine::Cut;
-use backcut_kernels::Real;
+use backcut_kernels::{Real, reduce};
 use backcut_training::{Optimizer, State};
 
 use crate::finding::Finding;
 use crate::geometry::{Geometry, compare, part_names};
 use crate::gradient::windows;
 use crate::groups::{ALL, Group};
-use crate::layers::{FOUR, Layer, interaction_squared};
+use crate::layers::{FOUR, Layer};
 use crate::measurement::MeasureError;
 use crate::rig::Rig;
 use crate::subject::Subject;
@@ -75,15 +75,11 @@ pub fn updates_of_gradients<R: Real>(
         }
         findings.push(finding);
         if let Some(history) = &mut history {
-            let (gradient, after) = (rig.gradient(index), rig.moments_after());
+            let (gradient, before) = (rig.gradient(index), &state.moments);
             findings.extend(history.compare(cut, gradient, factor, rig.gradient(0)));
-            findings.extend(history.directions("applied", cut, gradient, after));
-        }
-        if factor < 1.0 {
-            rig.form_unclipped(index, optimizer, state);
-            if let Some(history) = &mut history {
-                let (gradient, after) = (rig.gradient(index), rig.moments_after());
-                findings.extend(history.directions("unclipped", cut, gradient, after));
+            findings.extend(history.directions("applied", cut, gradient, factor, before));
+            if factor < 1.0 {
+                findings.extend(history.directions("unclipped", cut, gradient, 1.0, before));
             }
         }
     }
@@ -124,7 +120,7 @@ fn renamed(findings: &[Finding], from: Layer, to: Layer) -> Vec<Finding> {
     findings.iter().map(rename).collect()
 }
 
-fn layer<R: Real>(rig: &mut Rig<R>, layer: Layer) -> Vec<Finding> {
+fn layer<R: Real>(rig: &Rig<R>, layer: Layer) -> Vec<Finding> {
     let mut findings = Vec::new();
     let isa = rig.model().isa();
     let whole = [Group::whole(rig.model().values().len())];
@@ -137,7 +133,7 @@ fn layer<R: Real>(rig: &mut Rig<R>, layer: Layer) -> Vec<Finding> {
             findings.extend(geometry.report(layer.name(), &name, &group.name, Cut::FF));
         }
     }
-    let full = Geometry::of(isa, &whole[0], rig.vector(layer, 0), rig.vector(layer, 0)).square;
+    let full = reduce::norm_squared(isa, rig.vector(layer, 0));
     findings.extend(effects(rig, layer, full));
     for (kept, dropped) in PLACEMENTS {
         if let (Some(a), Some(b)) = (rig.find(kept), rig.find(dropped)) {
@@ -149,7 +145,7 @@ fn layer<R: Real>(rig: &mut Rig<R>, layer: Layer) -> Vec<Finding> {
 }
 
 /// Memory effects under full and one-step credit, and the interaction, relative to `|x_FF|`.
-fn effects<R: Real>(rig: &mut Rig<R>, layer: Layer, full: f64) -> Vec<Finding> {
+fn effects<R: Real>(rig: &Rig<R>, layer: Layer, full: f64) -> Vec<Finding> {
     let quantity = |name: &str| format!("{}.{name}", layer.name());
     let relative = |name: &str, cut: &str, square: Option<f64>| match square {
         None => {
@@ -162,22 +158,15 @@ fn effects<R: Real>(rig: &mut Rig<R>, layer: Layer, full: f64) -> Vec<Finding> {
         Some(square) => Finding::new(&quantity(name), cut, ALL, (square / full).sqrt()),
     };
     let isa = rig.model().isa();
-    let [full_memory, full_detached, short_memory, short_detached] = FOUR.map(|c| rig.find(c));
-    let distance = |rig: &Rig<R>, a: Option<usize>, b: Option<usize>| {
-        let (a, b) = (rig.vector(layer, a?), rig.vector(layer, b?));
-        Some(backcut_kernels::reduce::distance_squared(isa, a, b))
-    };
-    let of_full = distance(rig, full_memory, full_detached);
-    let of_short = distance(rig, short_memory, short_detached);
-    let four = [full_memory, full_detached, short_memory, short_detached];
-    let interaction = if let [Some(ff), Some(fd), Some(kf), Some(kd)] = four {
-        let mut scratch = rig.take_scratch();
-        let x = [ff, fd, kf, kd].map(|i| rig.vector(layer, i));
-        let square = interaction_squared(isa, x, &mut scratch);
-        rig.return_scratch(scratch);
-        Some(square)
-    } else {
-        None
+    let four = FOUR.map(|cut| rig.find(cut).map(|index| rig.vector(layer, index)));
+    let [ff, fd, kf, kd] = four;
+    let of_full = ff.zip(fd).map(|(a, b)| reduce::distance_squared(isa, a, b));
+    let of_short = kf.zip(kd).map(|(a, b)| reduce::distance_squared(isa, a, b));
+    let interaction = match four {
+        [Some(ff), Some(fd), Some(kf), Some(kd)] => {
+            Some(reduce::double_difference_squared(isa, ff, fd, kf, kd))
+        }
+        _ => None,
     };
     vec![
         relative("memory-effect", "FF - FD", of_full),
@@ -223,7 +212,7 @@ fn relative_sizes<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
     let isa = rig.model().isa();
     let norm = |x: &[R]| backcut_kernels::optim::global_norm(isa, x);
     let full = rig.vector(Layer::Applied, 0);
-    let full_square = backcut_kernels::reduce::norm_squared(isa, full);
+    let full_square = reduce::norm_squared(isa, full);
     let mut findings = Vec::new();
     for (index, cut) in rig.cuts().iter().enumerate() {
         let applied = rig.vector(Layer::Applied, index);
@@ -232,7 +221,7 @@ fn relative_sizes<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
         } else {
             Finding::undefined("r_U", cut, ALL, "the gradient is zero")
         });
-        let distance = backcut_kernels::reduce::distance_squared(isa, applied, full);
+        let distance = reduce::distance_squared(isa, applied, full);
         findings.push(if full_square > 0.0 {
             Finding::new("d_U", cut, ALL, (distance / full_square).sqrt())
         } else {

@@ -2,6 +2,7 @@
 
 use backcut_engine::Cut;
 use backcut_kernels::hash;
+use backcut_training::{Optimizer, State, clip_factor, step_in_place};
 
 use crate::measurement::MeasureError;
 use crate::rig::Rig;
@@ -16,6 +17,11 @@ pub fn replayed_hash(rig: &mut Rig<f32>, subject: &Subject, cut: Cut) -> Result<
     rig.check_state(subject.state)?;
     rig.set(&subject.state.params)?;
     rig.differentiate(subject.key)?;
-    rig.form(index, &subject.optimizer, subject.state);
-    Ok(hash::hash_values(rig.model().isa(), 0, rig.theta_after()))
+    let isa = rig.model().isa();
+    let State { params, moments, .. } = subject.state;
+    let (mut theta, mut moments) = (params.clone(), moments.clone());
+    let Optimizer { adamw, clip } = &subject.optimizer;
+    let factor = clip_factor(rig.norm(index), *clip) as f32;
+    step_in_place(isa, adamw, factor, &mut theta, &mut moments, rig.gradient(index));
+    Ok(hash::hash_values(isa, 0, &theta))
 }

@@ -74,7 +74,7 @@ impl History {
             let mut findings: Vec<Finding> =
                 self.parts.iter().map(undefined("rho.median")).collect();
             findings.extend(self.parts.iter().map(undefined("rho.above-one")));
-            findings.push(Finding::undefined("moment.cosine", cut, ALL, NO_HISTORY));
+            findings.extend(self.parts.iter().map(undefined("moment.cosine")));
             return findings;
         }
         let (eps, kappa) = (self.adamw.eps as f32, factor as f32);
@@ -91,20 +91,24 @@ impl History {
             findings.push(Finding::new("rho.median", cut, &part.name, median(&mut self.bits)));
             findings.push(Finding::new("rho.above-one", cut, &part.name, share));
         }
-        let (mut own, mut other, mut dot) = (0.0, 0.0, 0.0);
-        for ((a, b), root) in gradient.iter().zip(full).zip(&self.root) {
-            let weight = 1.0 / f64::from(root + eps);
-            let (a, b) = (a.to_f64() * weight, b.to_f64() * weight);
-            own += a * a;
-            other += b * b;
-            dot += a * b;
+        let mut whole = [0.0; 3];
+        let groups = &self.parts[..self.parts.len() - 1];
+        for part in groups {
+            let mut sums = [0.0; 3];
+            for range in &part.ranges {
+                let pairs = gradient[range.clone()].iter().zip(&full[range.clone()]);
+                for ((a, b), root) in pairs.zip(&self.root[range.clone()]) {
+                    let weight = 1.0 / f64::from(root + eps);
+                    let (a, b) = (a.to_f64() * weight, b.to_f64() * weight);
+                    sums[0] += a * a;
+                    sums[1] += b * b;
+                    sums[2] += a * b;
+                }
+            }
+            findings.push(scaled_cosine(cut, &part.name, sums));
+            whole.iter_mut().zip(sums).for_each(|(whole, sum)| *whole += sum);
         }
-        let lengths = f64::sqrt(own) * f64::sqrt(other);
-        findings.push(if lengths > 0.0 {
-            Finding::new("moment.cosine", cut, ALL, f64::clamp(dot / lengths, -1.0, 1.0))
-        } else {
-            Finding::undefined("moment.cosine", cut, ALL, "a gradient is zero")
-        });
+        findings.push(scaled_cosine(cut, ALL, whole));
         findings
     }
 
@@ -114,13 +118,17 @@ impl History {
         layer: &str,
         cut: Cut,
         gradient: &[R],
-        after: &Moments<R>,
+        factor: f64,
+        before: &Moments<R>,
     ) -> Vec<Finding> {
         let AdamWSettings { beta1, beta2, eps, .. } = self.adamw;
-        let (first, second) = (unbias(beta1, after.step), unbias(beta2, after.step));
+        let step = before.step + 1;
+        let (first, second) = (unbias(beta1, step), unbias(beta2, step));
         let limit = (1.0 - beta1) * first / ((1.0 - beta2) * second).sqrt();
         let threshold = (SATURATED * limit) as f32;
         let (first, second, eps) = (first as f32, second as f32, eps as f32);
+        let (keep1, new1) = (beta1 as f32, ((1.0 - beta1) * factor) as f32);
+        let (keep2, new2) = (beta2 as f32, ((1.0 - beta2) * factor * factor) as f32);
         let mut findings = Vec::new();
         let groups = &self.parts[..self.parts.len() - 1];
         let mut whole = Sign::default();
@@ -139,11 +147,12 @@ impl History {
         for part in groups {
             let mut sign = Sign::default();
             for range in &part.ranges {
-                let moments = after.first[range.clone()].iter().zip(&after.second[range.clone()]);
+                let moments = before.first[range.clone()].iter().zip(&before.second[range.clone()]);
                 for (g, (m, v)) in gradient[range.clone()].iter().zip(moments) {
-                    let mean = m.to_f64() as f32 * first;
-                    let root = (v.to_f64() as f32 * second).sqrt();
-                    sign.add(g.to_f64(), mean / (root + eps), mean.abs() > threshold * root);
+                    let (g, m, v) = (g.to_f64() as f32, m.to_f64() as f32, v.to_f64() as f32);
+                    let mean = (keep1 * m + new1 * g) * first;
+                    let root = ((keep2 * v + new2 * (g * g)) * second).sqrt();
+                    sign.add(g, mean / (root + eps), mean.abs() > threshold * root);
                 }
             }
             report(&part.name, &sign);
@@ -151,6 +160,16 @@ impl History {
         }
         report(ALL, &whole);
         findings
+    }
+}
+
+/// From `|a|^2`, `|b|^2` and `a . b` of two scaled gradients.
+fn scaled_cosine(cut: Cut, part: &str, [own, other, dot]: [f64; 3]) -> Finding {
+    let lengths = own.sqrt() * other.sqrt();
+    if lengths > 0.0 {
+        Finding::new("moment.cosine", cut, part, (dot / lengths).clamp(-1.0, 1.0))
+    } else {
+        Finding::undefined("moment.cosine", cut, part, "a gradient is zero")
     }
 }
 
@@ -166,9 +185,9 @@ struct Sign {
 
 impl Sign {
     #[inline]
-    fn add(&mut self, gradient: f64, direction: f32, is_saturated: bool) {
+    fn add(&mut self, gradient: f32, direction: f32, is_saturated: bool) {
         let direction = f64::from(direction);
-        let sign = f64::from(u8::from(gradient > 0.0)) - f64::from(u8::from(gradient < 0.0));
+        let sign = f64::from(i8::from(gradient > 0.0) - i8::from(gradient < 0.0));
         self.dot += sign * direction;
         self.square += direction * direction;
         self.nonzero += u32::from(gradient != 0.0);

@@ -4,7 +4,7 @@
 
 use backcut_engine::{Cut, Model, Rollout};
 use backcut_kernels::Isa;
-use backcut_measure::analytic::{GRAPHS, StudyParams, run, summarise};
+use backcut_measure::analytic::{GRAPHS, Row, StudyParams, run, summarise};
 use backcut_measure::diagnostics::local_scores;
 use backcut_systems::analytic::{Analytic, AnalyticConfig};
 use backcut_systems::{BatchKey, Stream, System};
@@ -103,4 +103,8 @@ fn a_small_study_counts_its_updates_and_repeats_to_the_bit() {
     assert!(summary.best_fixed.agreement.share >= fixed.share);
     assert_eq!(summary.clipped[0], ("unclipped".to_owned(), 0.0));
     assert!(summary.clipped[1].1 > 0.5, "{:?}", summary.clipped);
+    let tied = |a: &Row, b: &Row| a.error == b.error;
+    let cases = study.rows.chunks_exact(4);
+    let ties = cases.flat_map(|c| (1..4).map(move |i| tied(&c[i - 1], &c[i]))).filter(|t| *t);
+    assert_eq!(ties.count(), 0, "no two graphs train the same weights the same way");
 }

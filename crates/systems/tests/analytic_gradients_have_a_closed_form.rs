@@ -21,7 +21,7 @@ fn trajectories(rows: usize, steps: usize, seed: u64) -> Vec<Trajectory> {
         let mut draws = stream.at(0, row as u64);
         let (x0, m0) = (draws.normal(), draws.normal());
         let mut list = || (0..steps).map(|_| draws.normal()).collect();
-        Trajectory { x0, m0, disturbance: list(), noise: list() }
+        Trajectory { x0, m0, disturbance: list(), gust: list(), noise: list() }
     };
     (0..rows).map(of_row).collect()
 }
@@ -34,9 +34,10 @@ fn rolled(system: &Analytic, batch: &[Trajectory]) -> Rollout<f64> {
         rollout.initial_mut("x").unwrap()[row] = trajectory.x0;
         rollout.initial_mut("m").unwrap()[row] = trajectory.m0;
         for t in 0..steps {
-            rollout.input_mut("noise").unwrap()[t * rows + row] = trajectory.noise[t];
-            let disturbance = rollout.input_mut("disturbance").unwrap();
-            disturbance[t * rows + row] = trajectory.disturbance[t];
+            let Trajectory { disturbance, gust, noise, .. } = trajectory;
+            for (name, values) in [("disturbance", disturbance), ("gust", gust), ("noise", noise)] {
+                rollout.input_mut(name).unwrap()[t * rows + row] = values[t];
+            }
         }
     }
     rollout
@@ -54,7 +55,7 @@ fn every_cut_equals_its_formula() {
     for (coupling, steps, seed) in [(1.0, 16, 1), (0.3, 7, 2), (-0.8, 1, 3), (0.0, 12, 4)] {
         let system = AnalyticConfig { coupling, steps, batch: 5 }.check().unwrap();
         let batch = trajectories(5, steps, seed);
-        let theta = [-0.3, 0.4, 0.7, -0.5];
+        let theta = [-0.3, 0.6, 0.4, 0.7, -0.5];
         let program = System::<f64>::program(&system);
         let model = Model::new(program, Isa::detect(), theta.to_vec()).unwrap();
         let mut rollout = rolled(&system, &batch);
@@ -63,7 +64,7 @@ fn every_cut_equals_its_formula() {
         workspace.backward(&model, &rollout).unwrap();
         for (i, &cut) in cuts.iter().enumerate() {
             let rows = batch.iter().map(|t| closed_form::gradient(cut, coupling, theta, t));
-            let mut want = closed_form::Closed { loss: 0.0, gradient: [0.0; 4] };
+            let mut want = closed_form::Closed { loss: 0.0, gradient: [0.0; 5] };
             for row in rows {
                 want.loss += row.loss;
                 want.gradient = std::array::from_fn(|p| want.gradient[p] + row.gradient[p]);
@@ -78,7 +79,7 @@ fn every_cut_equals_its_formula() {
 #[test]
 fn the_formulas_of_distinct_cuts_differ() {
     let batch = trajectories(1, 16, 9);
-    let theta = [-0.3, 0.4, 0.7, -0.5];
+    let theta = [-0.3, 0.6, 0.4, 0.7, -0.5];
     let of = |name: &str| closed_form::gradient(name.parse().unwrap(), 1.0, theta, &batch[0]);
     let distinct = ["FF", "FD", "KF", "KD", "F_SG", "K_SG", "SEG-2", "SEG-5", "K2F", "F_A0.5"];
     for (i, a) in distinct.iter().enumerate() {
@@ -95,9 +96,9 @@ fn the_formulas_of_distinct_cuts_differ() {
 fn parameters_are_named_in_the_order_of_the_layout() {
     let system = AnalyticConfig::default().check().unwrap();
     let layout = System::<f64>::program(&system).layout().clone();
-    assert_eq!(layout.len(), 4);
+    assert_eq!(layout.len(), 5);
     let order: Vec<usize> = PARAMETERS.iter().map(|name| layout.find(name).unwrap()).collect();
-    assert_eq!(order, [0, 1, 2, 3], "the formula's order is the layout's");
+    assert_eq!(order, [0, 1, 2, 3, 4], "the formula's order is the layout's");
 }
 
 #[test]

@@ -38,7 +38,9 @@ pub use config::{ConfigError, Precision, RunConfig, Start, SystemChoice, ValidRu
 pub use evaluate::{Evaluator, GROUP, Panel, in_panel};
 pub use files::{sha256, write_atomically};
 pub use folder::Folder;
-pub use optimizer::{AdamWSettings, Moments, Optimizer, adamw, clip, clip_factor, step_in_place};
+pub use optimizer::{
+    AdamWSettings, Moments, Optimizer, adamw, clip, clip_factor, step_in_place, update_into,
+};
 pub use run::{Begin, Control, Progress, RunError, RunOptions, Summary};
 pub use tensors::{KEY, Tensors};
 pub use trainer::{Arm, State, TrainError, Trainer, UpdateLog};

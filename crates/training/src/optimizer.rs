@@ -140,6 +140,21 @@ pub fn step_in_place<R: Real>(
     optim::adamw(isa, &settings.kernel(), *step, factor, params, first, second, gradient);
 }
 
+/// The update that [`step_in_place`] would make, `theta' - theta`, without making it.
+pub fn update_into<R: Real>(
+    isa: Isa,
+    settings: &AdamWSettings,
+    factor: R,
+    params: &[R],
+    state: &Moments<R>,
+    gradient: &[R],
+    update: &mut [R],
+) {
+    let Moments { step, first, second } = state;
+    let (settings, step) = (settings.kernel(), step + 1);
+    optim::adamw_update(isa, &settings, step, factor, params, first, second, gradient, update);
+}
+
 #[cfg(test)]
 mod tests {
     use backcut_kernels::random::Stream;
@@ -165,9 +180,12 @@ mod tests {
             let (update, state) = adamw(&settings, &theta, &pure, &clipped);
             let before = theta.clone();
             let factor = R::from_f64(factor);
+            let mut alone = vec![R::ZERO; n];
+            update_into(isa, &settings, factor, &theta, &fused, &gradient, &mut alone);
             step_in_place(isa, &settings, factor, &mut theta, &mut fused, &gradient);
             let made: Vec<R> = theta.iter().zip(&before).map(|(&a, &b)| a - b).collect();
             assert_eq!(bits(&update), bits(&made), "step {step}");
+            assert_eq!(bits(&alone), bits(&made), "step {step}");
             assert_eq!(bits(&state.first), bits(&fused.first), "step {step}");
             assert_eq!(bits(&state.second), bits(&fused.second), "step {step}");
             pure = state;

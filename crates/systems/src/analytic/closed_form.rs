@@ -36,47 +36,51 @@ pub struct Trajectory {
     pub m0: f64,
     /// The disturbance at every step.
     pub disturbance: Vec<f64>,
-    /// The reading's noise at every step; as many as there are steps.
+    /// The gust at every step, which the policy sees.
+    pub gust: Vec<f64>,
+    /// The reading's noise at every step.
     pub noise: Vec<f64>,
 }
 
-/// The loss and its gradient for `[k, w, lambda, v]`.
+/// The loss and its gradient for `[k, f, w, lambda, v]`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Closed {
     /// Summed over steps.
     pub loss: f64,
     /// In the order of [`super::PARAMETERS`].
-    pub gradient: [f64; 4],
+    pub gradient: [f64; 5],
 }
 
 /// What happened at one step.
 struct Step {
     reading: f64,
+    gust: f64,
     memory: f64,
     action: f64,
     next_x: f64,
 }
 
 /// The loss of one trajectory and its gradient under a cut.
-pub fn gradient(cut: Cut, coupling: f64, theta: [f64; 4], trajectory: &Trajectory) -> Closed {
+pub fn gradient(cut: Cut, coupling: f64, theta: [f64; 5], trajectory: &Trajectory) -> Closed {
     let steps = simulate(coupling, theta, trajectory);
     let price = |s: &Step| s.next_x * s.next_x + ACTION_PRICE * s.action * s.action;
     let loss = steps.iter().map(price).sum();
     let of = |parameter| {
         (0..steps.len()).map(|j| use_at(cut, coupling, theta, &steps, parameter, j)).sum()
     };
-    Closed { loss, gradient: [0, 1, 2, 3].map(of) }
+    Closed { loss, gradient: [0, 1, 2, 3, 4].map(of) }
 }
 
-fn simulate(coupling: f64, [k, w, lambda, v]: [f64; 4], trajectory: &Trajectory) -> Vec<Step> {
+fn simulate(coupling: f64, [k, f, w, lambda, v]: [f64; 5], trajectory: &Trajectory) -> Vec<Step> {
     let (mut x, mut memory) = (trajectory.x0, trajectory.m0);
-    let inputs = trajectory.disturbance.iter().zip(&trajectory.noise);
+    let Trajectory { disturbance, gust, noise, .. } = trajectory;
+    let inputs = disturbance.iter().zip(gust).zip(noise);
     inputs
-        .map(|(disturbance, noise)| {
+        .map(|((disturbance, &gust), noise)| {
             let reading = x + noise;
-            let action = k * reading + coupling * w * memory;
-            let next_x = DECAY * x + action + disturbance;
-            let step = Step { reading, memory, action, next_x };
+            let action = k * reading + f * gust + coupling * w * memory;
+            let next_x = DECAY * x + action + gust + disturbance;
+            let step = Step { reading, gust, memory, action, next_x };
             (x, memory) = (next_x, lambda * memory + v * reading);
             step
         })
@@ -87,21 +91,22 @@ fn simulate(coupling: f64, [k, w, lambda, v]: [f64; 4], trajectory: &Trajectory)
 fn use_at(
     cut: Cut,
     coupling: f64,
-    [k, w, lambda, v]: [f64; 4],
+    [k, _, w, lambda, v]: [f64; 5],
     steps: &[Step],
     parameter: usize,
     j: usize,
 ) -> f64 {
     let used = &steps[j];
-    let reads_register = parameter == 1 || parameter == 2;
+    let reads_register = parameter == 2 || parameter == 3;
     if reads_register && j > 0 && cut.memory == MemoryCredit::Projected {
         return 0.0;
     }
     // Direct effects on (a_j, x_{j+1}, m_{j+1}).
     let (on_action, on_x, on_m) = match parameter {
         0 => (used.reading, used.reading, 0.0),
-        1 => (coupling * used.memory, coupling * used.memory, 0.0),
-        2 => (0.0, 0.0, used.memory),
+        1 => (used.gust, used.gust, 0.0),
+        2 => (coupling * used.memory, coupling * used.memory, 0.0),
+        3 => (0.0, 0.0, used.memory),
         _ => (0.0, 0.0, used.reading),
     };
     let pays = |s: &Step, x: f64, a: f64| 2.0 * s.next_x * x + 2.0 * ACTION_PRICE * s.action * a;

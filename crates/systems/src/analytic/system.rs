@@ -38,12 +38,13 @@ fn weight<'t>(t: &'t Trace, name: &str, x: Var<'t>, bound: f64) -> Var<'t> {
 fn compile(coupling: f64) -> Result<Program, TraceError> {
     let t = Trace::new();
     let (x, m) = (t.state("x", 1), t.register("m", 1));
-    let (noise, disturbance) = (t.input("noise", 1), t.input("disturbance", 1));
+    let (noise, gust) = (t.input("noise", 1), t.input("gust", 1));
+    let disturbance = t.input("disturbance", 1);
     let reading = x + noise;
-    let feedback = weight(&t, "feedback", reading, 0.2);
-    let action = t.tap("action", feedback + weight(&t, "recall", m, 0.3) * coupling);
+    let seen = weight(&t, "feedback", reading, 0.2) + weight(&t, "feedforward", gust, 0.2);
+    let action = t.tap("action", seen + weight(&t, "recall", m, 0.3) * coupling);
     let next_m = weight(&t, "retain", m, 0.8) + weight(&t, "write", reading, 0.3);
-    let next_x = t.tap("next_x", x * DECAY + action + disturbance);
+    let next_x = t.tap("next_x", x * DECAY + action + gust + disturbance);
     t.next("x", next_x);
     t.next("m", next_m);
     t.loss(next_x.square() + action.square() * ACTION_PRICE);
@@ -52,21 +53,23 @@ fn compile(coupling: f64) -> Result<Program, TraceError> {
 
 fn fill<R: Real>(stream: &random::Stream, update: u64, first: usize, rollout: &mut Rollout<R>) {
     let (rows, steps) = (rollout.rows(), rollout.steps());
-    let [disturbance_std, noise_std, start_std] = SPREADS;
+    let [disturbance_std, gust_std, noise_std, start_std] = SPREADS;
     let (mut starts, mut constants) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    let mut noise = vec![R::ZERO; rows * steps];
+    let (mut noise, mut gusts) = (vec![R::ZERO; rows * steps], vec![R::ZERO; rows * steps]);
     for row in 0..rows {
         let mut draws = stream.at(update, (first + row) as u64);
         starts.push(R::from_f64(start_std * draws.normal()));
         constants.push(R::from_f64(disturbance_std * draws.normal()));
         for t in 0..steps {
             noise[t * rows + row] = R::from_f64(noise_std * draws.normal());
+            gusts[t * rows + row] = R::from_f64(gust_std * draws.normal());
         }
     }
     let known = "the analytic program names it";
     rollout.initial_mut("x").expect(known).copy_from_slice(&starts);
     rollout.initial_mut("m").expect(known).fill(R::ZERO);
     rollout.input_mut("noise").expect(known).copy_from_slice(&noise);
+    rollout.input_mut("gust").expect(known).copy_from_slice(&gusts);
     for step in rollout.input_mut("disturbance").expect(known).chunks_exact_mut(rows) {
         step.copy_from_slice(&constants);
     }

@@ -7,7 +7,7 @@ use backcut_systems::System;
 
 use super::output::{Results, write};
 use super::states::{Restored, StateArgs, States, at};
-use super::table::{Look, Table, defined, number, wrapped};
+use super::table::{Look, Table, defined, wrapped};
 use crate::exit::Verdict;
 
 /// The quadrotor's weights that read the velocity in world axes: columns 0..3 of the token.
@@ -72,6 +72,11 @@ fn of_state(states: &States, state: &Restored, windows: &[usize]) -> Result<Vec<
     Ok(findings)
 }
 
+/// Squared metres, to the digit that tells policies apart.
+fn square_metres(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| format!("{v:.5}"))
+}
+
 /// A relative change as a percentage.
 fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |v| format!("{:+.1}%", 100.0 * v))
@@ -80,10 +85,11 @@ fn percent(value: Option<f64>) -> String {
 /// Everything about one state.
 fn one(states: &States, look: Look, windows: &[usize]) -> String {
     let mut table = Table::new(["history", "error m^2", "change", "mean per trajectory"]);
-    table.row(["its own".to_owned(), look.cell("panel.error", "", "all")]);
+    let error = square_metres(look.value("panel.error", "", "all"));
+    table.row(["its own".to_owned(), error]);
     let mut line = |name: String, prefix: &str, change: &str, part: &str| {
         let of = |suffix: &str| look.value(&format!("{prefix}.{suffix}"), "", part);
-        let cells = [of("error"), of(change)].map(|v| v.map_or_else(|| "-".to_owned(), number));
+        let cells = [of("error"), of(change)].map(square_metres);
         table.row(std::iter::once(name).chain(cells).chain([percent(of("relative"))]));
     };
     for window in windows {
@@ -124,10 +130,10 @@ fn many(states: &States, found: &[Vec<Finding>], windows: &[usize]) -> String {
     for (state, findings) in states.all.iter().zip(found) {
         let look = Look(findings);
         let label = [state.label.clone(), state.header.config.cut.to_string()];
-        let error = look.cell("panel.error", "", "all");
+        let error = square_metres(look.value("panel.error", "", "all"));
         let masked =
             windows.iter().map(|w| percent(look.value("masking.relative", "", &format!("w={w}"))));
-        let donor = look.cell("donor.cost", "", "derangement");
+        let donor = square_metres(look.value("donor.cost", "", "derangement"));
         let norm = look.parts("input_weight.norm", "");
         let norm = norm.first().map(|part| look.cell("input_weight.norm", "", part));
         table.row(label.into_iter().chain([error]).chain(masked).chain([donor]).chain(norm));

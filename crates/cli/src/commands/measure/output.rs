@@ -56,7 +56,9 @@ impl Results {
             for (figure, svg) in figures {
                 write(&folder.join(format!("{figure}.svg")), svg.as_bytes())?;
             }
-            eprintln!("wrote {} and {} figures beside it", csv.display(), figures.len());
+            let names: String =
+                figures.iter().map(|(name, _)| [" ", name, ".svg"].concat()).collect();
+            eprintln!("wrote {}{names}", csv.display());
         }
         Ok(())
     }

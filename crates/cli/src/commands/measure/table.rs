@@ -139,25 +139,34 @@ pub fn number(value: f64) -> String {
     } else if !(1e-3..1e5).contains(&size) {
         format!("{value:.2e}")
     } else {
-        let whole_digits = (size.log10().floor() as i32 + 1).max(1) as usize;
-        let decimals = if size < 1.0 { 4 } else { 4usize.saturating_sub(whole_digits) };
+        // What rounds to the next power of ten is printed as that.
+        let decimals = match size {
+            s if s < 0.999_95 => 4,
+            s if s < 9.9995 => 3,
+            s if s < 99.995 => 2,
+            s if s < 999.95 => 1,
+            _ => 0,
+        };
         format!("{value:.decimals$}")
     }
 }
 
 /// Words of a text on lines of at most [`WIDTH`] characters, all but the first indented.
 pub fn wrapped(text: &str, indent: usize) -> String {
-    let mut out = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
+    let words = text.trim_start();
+    let mut out = text[..text.len() - words.len()].to_owned();
+    let mut used = out.len();
+    let mut is_first = true;
+    for word in words.split(' ') {
         let len = word.chars().count();
-        if used > 0 && used + 1 + len > WIDTH {
+        if !is_first && used + 1 + len > WIDTH {
             let _ = write!(out, "\n{:indent$}", "");
             used = indent;
-        } else if used > 0 {
+        } else if !is_first {
             out.push(' ');
             used += 1;
         }
+        is_first = false;
         out.push_str(word);
         used += len;
     }
@@ -185,7 +194,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         let shown =
-            [0.0, 1.0, 0.5, 0.012_345, 12.3456, 4311.62, 99_999.4, 1e5, -3.2e-7].map(number);
+            [0.0, 0.999_99, 0.5, 0.012_345, 12.3456, 4311.62, 99_999.4, 1e5, -3.2e-7].map(number);
         let want =
             ["0", "1.000", "0.5000", "0.0123", "12.35", "4312", "99999", "1.00e5", "-3.20e-7"];
         assert_eq!(shown, want);

@@ -32,7 +32,7 @@ const LAYERS: [(Layer, &str); 4] = [
     (Layer::Raw, "raw gradient"),
     (Layer::Clipped, "clipped gradient"),
     (Layer::Applied, "applied update"),
-    (Layer::Unclipped, "unclipped into clipped history"),
+    (Layer::Unclipped, "unclipped, clipped history"),
 ];
 
 /// Runs the command.

@@ -1,0 +1,133 @@
+//! Interventions on systems that are no quadrotor: a register, and a policy that fails without its memory.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::sync::Arc;
+
+use backcut_engine::{ForwardSpec, Init, Program, Rollout, Trace};
+use backcut_measure::memory::{donor, donor_with};
+use backcut_measure::{Finding, MeasureError, Measurement, Subject, measure};
+use backcut_systems::analytic::{AnalyticConfig, PANEL_ROWS};
+use backcut_systems::{BatchKey, Stream, System};
+use backcut_training::{AdamWSettings, Moments, Optimizer, State};
+
+fn state(params: Vec<f32>) -> State<f32> {
+    State { update: 0, moments: Moments::zeros(params.len()), params }
+}
+
+fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>) -> Subject<'a> {
+    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1.0 };
+    let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
+    Subject { system, state, optimizer, key }
+}
+
+fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {
+    findings.iter().find(|f| f.quantity == quantity).unwrap()
+}
+
+#[test]
+fn a_registers_history_can_be_given_but_not_masked() {
+    let system = AnalyticConfig::default().check().unwrap();
+    let state = state(vec![-0.3, -0.8, -0.4, 0.8, 0.3]);
+    let subject = subject(&system, &state);
+    let own: Vec<usize> = (0..PANEL_ROWS).collect();
+    let same = donor_with(&subject, &own).unwrap();
+    assert_eq!(find(&same, "donor.cost").value, Some(0.0));
+    let other = donor(&subject).unwrap();
+    assert!(find(&other, "donor.cost").value.unwrap() > 0.0, "{other:?}");
+    let masked = measure(&Measurement::Masking { windows: vec![1] }, &subject, None);
+    assert!(masked.unwrap_err().to_string().contains("register"));
+    let error = measure(&Measurement::Attention {}, &subject, None).unwrap_err();
+    assert!(matches!(error, MeasureError::Unfit(_)));
+    let error = measure(&Measurement::Probe { common: false }, &subject, None).unwrap_err();
+    assert!(error.to_string().contains("`token`"), "{error}");
+}
+
+/// Adds the even average of a table's rows so far to its state, which must stay below 5.
+struct Averaging(Arc<Program>);
+
+const STEPS: usize = 4;
+
+impl Averaging {
+    fn new() -> Self {
+        let t = Trace::new();
+        let x = t.state("x", 1);
+        let value = t.step_row("values", STEPS, 1, Init::Zeros);
+        let zero = t.constant(0.0, 1);
+        let next = t.tap("next", x + t.attend("memory", zero, value * 0.0, value, 1));
+        t.next("x", next);
+        t.bound("x", next, 5.0);
+        t.loss(next.square());
+        Self(Arc::new(t.compile().unwrap()))
+    }
+}
+
+impl System<f32> for Averaging {
+    fn name(&self) -> &'static str {
+        "averaging"
+    }
+    fn program(&self) -> &Arc<Program> {
+        &self.0
+    }
+    fn spec(&self) -> ForwardSpec<f32> {
+        ForwardSpec::default()
+    }
+    fn steps(&self) -> usize {
+        STEPS
+    }
+    fn batch_rows(&self) -> usize {
+        1
+    }
+    fn fill_batch(&self, _: BatchKey, rollout: &mut Rollout<f32>) {
+        rollout.initial_mut("x").unwrap().fill(0.0);
+    }
+    fn panel_rows(&self) -> usize {
+        11
+    }
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<f32>) {
+        // Nine start low and stay inside whatever is added; two do not.
+        for (row, x) in rollout.initial_mut("x").unwrap().iter_mut().enumerate() {
+            *x = if first + row < 9 { -4.0 } else { 0.0 };
+        }
+    }
+    fn row_errors(&self, rollout: &Rollout<f32>, errors: &mut [f64]) {
+        let next = self.0.tap("next").unwrap();
+        let last = rollout.value(next, STEPS - 1);
+        errors.iter_mut().zip(last).for_each(|(e, x)| *e = f64::from(x * x));
+    }
+}
+
+#[test]
+fn a_policy_that_fails_without_memory_has_no_error_and_a_note() {
+    let system = Averaging::new();
+    // Averages 0, 0, 0, 2 with all history; with the last row alone 0, 0, 0, 8.
+    let state = state(vec![0.0, 0.0, 0.0, 8.0]);
+    let subject = subject(&system, &state);
+    let findings = measure(&Measurement::Masking { windows: vec![1, 2] }, &subject, None).unwrap();
+    let of = |quantity: &str, part: &str| {
+        findings.iter().find(|f| f.quantity == quantity && f.part == part).unwrap()
+    };
+    let mean = |near: f64, far: f64| (9.0 * near * near + 2.0 * far * far) / 11.0;
+    let close = |f: &Finding, want: f64| (f.value.unwrap() - want).abs() < 1e-6;
+    assert!(close(of("panel.error", "all"), mean(-2.0, 2.0)));
+    assert!(close(of("masking.error", "w=2"), mean(0.0, 4.0)));
+    for quantity in ["masking.error", "masking.change", "masking.relative"] {
+        let failed = of(quantity, "w=1");
+        assert_eq!(failed.value, None);
+        assert!(failed.note.contains("trajectory 9, step 3"), "{}", failed.note);
+    }
+}
+
+#[test]
+fn a_relative_change_of_nothing_is_undefined() {
+    let system = Averaging::new();
+    // Nine trajectories end where they started, at -4 + 4 = 0.
+    let state = state(vec![1.0, 1.0, 1.0, 1.0]);
+    let findings =
+        measure(&Measurement::Masking { windows: vec![1] }, &subject(&system, &state), None);
+    let findings = findings.unwrap();
+    assert_eq!(find(&findings, "masking.change").value, Some(0.0));
+    let relative = find(&findings, "masking.relative");
+    assert_eq!(relative.value, None);
+    assert!(relative.note.contains("trajectory 0"), "{}", relative.note);
+}
