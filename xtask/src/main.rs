@@ -11,6 +11,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("cc", "gcc"),
     // The report's page is tested in a browser.
     ("chromium", "chromium"),
+    // Signatures of time stamps, and the authority that the tests play.
+    ("openssl", "openssl"),
 ];
 
 fn main() -> ExitCode {

@@ -37,6 +37,10 @@ enum Command {
     Inspect(commands::inspect::Args),
     /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
     Export(commands::export::Args),
+    /// Measure at a state: what a cut does to gradient and update, what memory is used for.
+    Measure(commands::measure::Args),
+    /// Studies: plan, freeze, run, collect, verify many runs at once.
+    Study(commands::study::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
     /// Figures, tables and one page from collected results.
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Export(args) => commands::export::run(&args),
+        Command::Measure(args) => commands::measure::run(&args),
+        Command::Study(args) => commands::study::run(&args),
         Command::Stats(args) => commands::stats::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),

@@ -96,6 +96,14 @@ fn dot_wide_body<R: Real>(a: &[R], b: &[R]) -> f64 {
     fold2(a, &b[..a.len()], |a, b, sum: f64| a.to_f64().mul_add(b.to_f64(), sum))
 }
 
+#[inline(always)]
+fn distance_squared_body<R: Real>(a: &[R], b: &[R]) -> f64 {
+    fold2(a, &b[..a.len()], |a, b, sum: f64| {
+        let difference = a.to_f64() - b.to_f64();
+        difference.mul_add(difference, sum)
+    })
+}
+
 dispatch! {
     /// The ordered sum of `x`.
     pub fn sum<R: Real>(x: &[R]) -> R = sum_body;
@@ -112,11 +120,28 @@ dispatch! {
     /// The scalar product accumulated in `f64` whatever the precision of the operands.
     pub fn dot_wide<R: Real>(a: &[R], b: &[R]) -> f64 = dot_wide_body;
 }
+dispatch! {
+    /// The squared Euclidean norm of `a - b`, formed and accumulated in `f64`: exactly 0 where the two
+    /// agree in every bit, which `|a|^2 - 2 a.b + |b|^2` is not.
+    pub fn distance_squared<R: Real>(a: &[R], b: &[R]) -> f64 = distance_squared_body;
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Isa;
+
+    #[test]
+    fn distances_keep_what_norms_and_dots_would_lose() {
+        // (1 + 2^-20) - 1 = 2^-20 in f32; its square is far below the rounding of |a|^2.
+        let a: Vec<f32> =
+            (0..37).map(|i| if i == 35 { 1.0 + 2f32.powi(-20) } else { 1.0 }).collect();
+        let b = vec![1f32; 37];
+        for isa in Isa::available() {
+            assert_eq!(distance_squared(isa, &a, &b), 2f64.powi(-40), "{isa}");
+            assert_eq!(distance_squared(isa, &a, &a), 0.0, "{isa}");
+        }
+    }
 
     #[test]
     fn every_path_gives_the_documented_pattern() {

@@ -2,12 +2,14 @@
 //!
 //! **Does**: writes each system once against the engine's trace and fills rollouts with its batches.
 //!
-//! **Refuses**: to differentiate (the engine does) and to know about cuts (there are none here).
+//! **Refuses**: to differentiate (the engine does) and to let a system know a cut (only the
+//! analytic system's formulas, which check the engine from outside, name them).
 //!
 //! **One design decision.** A system is an object that fills rollouts and reads errors from them
 //! ([`System`]). Training, measurement and studies see only that, so a user's own system is a first
 //! class citizen.
 
+pub mod analytic;
 pub mod policy;
 pub mod quadrotor;
 mod system;

@@ -69,4 +69,13 @@ pub trait System<R: Real>: Send + Sync {
 
     /// The evaluation error of each row of a finished rollout.
     fn row_errors(&self, rollout: &Rollout<R>, errors: &mut [f64]);
+
+    /// Units of the state `s_t` of a row, for measurements that compare entries of different kinds:
+    /// the diagonal of `D_t`, all states together in the program's order, with `t` from 0 (the initial
+    /// state) to the number of steps. They come from data, so no derivative passes through them.
+    /// Without an implementation every entry counts in its own unit.
+    fn state_scales(&self, rollout: &Rollout<R>, t: usize, row: usize, scales: &mut [f64]) {
+        let _ = (rollout, t, row);
+        scales.fill(1.0);
+    }
 }

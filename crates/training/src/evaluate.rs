@@ -75,8 +75,8 @@ impl<R: Real> Evaluator<R> {
     }
 }
 
-/// A group counts its rows from zero; the panel does not.
-fn in_panel(error: RollError, first: usize) -> RollError {
+/// A group counts its rows from zero; the panel does not: names the trajectory of the panel.
+pub fn in_panel(error: RollError, first: usize) -> RollError {
     match error {
         RollError::NonFinite(mut fault) => {
             fault.row += first;

@@ -35,7 +35,7 @@ mod trainer;
 
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config::{ConfigError, Precision, RunConfig, Start, SystemChoice, ValidRun};
-pub use evaluate::{Evaluator, GROUP, Panel};
+pub use evaluate::{Evaluator, GROUP, Panel, in_panel};
 pub use files::{sha256, write_atomically};
 pub use folder::Folder;
 pub use optimizer::{AdamWSettings, Moments, Optimizer, adamw, clip, clip_factor, step_in_place};

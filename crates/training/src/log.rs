@@ -123,6 +123,23 @@ pub fn read(path: &Path) -> Result<Vec<Record>, LogError> {
     parse(&bytes).map_err(|what| LogError::Format { path: path.to_owned(), what })
 }
 
+/// The bytes of a whole log.
+pub fn to_bytes(records: &[Record]) -> Vec<u8> {
+    let mut bytes = header().to_vec();
+    for record in records {
+        bytes.extend(record.to_bytes());
+    }
+    bytes
+}
+
+fn header() -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..8].copy_from_slice(&MAGIC);
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header[12..].copy_from_slice(&(RECORD as u32).to_le_bytes());
+    header
+}
+
 fn parse(bytes: &[u8]) -> Result<Vec<Record>, String> {
     let header = bytes.get(..HEADER).filter(|h| h[..8] == MAGIC);
     let header = header.ok_or("not a training log of this project")?;
@@ -146,11 +163,7 @@ pub struct LogWriter {
 impl LogWriter {
     /// Makes an empty log.
     pub fn create(path: &Path) -> Result<(), LogError> {
-        let mut header = [0; HEADER];
-        header[..8].copy_from_slice(&MAGIC);
-        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        header[12..].copy_from_slice(&(RECORD as u32).to_le_bytes());
-        write_atomically(path, &header)
+        write_atomically(path, &header())
             .map_err(|source| LogError::Io { path: path.to_owned(), source })
     }
 

@@ -16,7 +16,7 @@ const HEADING: &str = "update,trajectory,error";
 pub type Panels = Vec<(u64, Panel)>;
 
 /// The file's text.
-pub(crate) fn to_csv(panels: &Panels) -> String {
+pub fn to_csv(panels: &Panels) -> String {
     let mut text = format!("{HEADING}\n");
     for (update, panel) in panels {
         for (trajectory, error) in panel.errors.iter().enumerate() {

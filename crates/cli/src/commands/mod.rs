@@ -9,6 +9,8 @@ pub mod explain;
 pub mod export;
 pub mod inspect;
 pub mod man;
+pub mod measure;
 pub mod report;
 pub mod stats;
+pub mod study;
 pub mod train;

@@ -1,0 +1,116 @@
+//! `backcut study`: from a file to frozen predictions, runs, tables and verdicts.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use backcut_study::{Builtin, Plan, Store, Study, StudyError, builtin};
+use clap::Subcommand;
+
+use crate::exit::{UserError, Verdict};
+
+mod collect;
+mod freeze;
+mod plan;
+mod run;
+mod status;
+mod verify;
+
+/// Where results are kept unless --out says otherwise.
+pub const OUT: &str = "backcut-results";
+
+/// Options of `backcut study`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+A study is a TOML file; `backcut study template` prints one to start from. FILE may also be the name
+of a study that is built in: c1-hidden c1-first a4 c2 a6 c4 c5 c6 c3 c7 e1 e2 e3 e4 quick")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print a commented study file to start from.
+    Template,
+    /// Print the JSON schema of study files, for editors.
+    Schema,
+    /// Say what a study will compute: units, updates, time, disk.
+    Plan(plan::Args),
+    /// Write a study's predictions into the ledger, before its results exist.
+    Freeze(freeze::Args),
+    /// Change a frozen study, with a reason that stays in the ledger.
+    Amend(freeze::AmendArgs),
+    /// Compute what is missing, here or on Slurm; safe to stop and to repeat.
+    Run(run::Args),
+    /// Compare the plan with the files.
+    Status(status::Args),
+    /// Make tidy tables and verdicts from the results.
+    Collect(collect::Args),
+    /// Check every hash, the ledger's chain, commitments and completeness.
+    Verify(verify::Args),
+    /// Compute random units again and compare them bit by bit.
+    Replay(verify::ReplayArgs),
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Verdict> {
+    match &args.command {
+        Command::Template => {
+            print!("{}", builtin::TEMPLATE);
+            Ok(Verdict::Fine)
+        }
+        Command::Schema => {
+            print!("{}", backcut_study::file::schema());
+            Ok(Verdict::Fine)
+        }
+        Command::Plan(args) => plan::run(args),
+        Command::Freeze(args) => freeze::run(args),
+        Command::Amend(args) => freeze::amend(args),
+        Command::Run(args) => run::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Collect(args) => collect::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Replay(args) => verify::replay(args),
+    }
+}
+
+/// The study file and the results folder, which every subcommand but a few needs.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Target {
+    /// Study file, or the name of a built-in study
+    pub file: PathBuf,
+    /// Results folder, shared by all studies
+    #[arg(long, value_name = "DIR", default_value = OUT)]
+    pub out: PathBuf,
+}
+
+impl Target {
+    /// Reads, resolves and plans.
+    pub fn open(&self) -> Result<(Study, Plan, Store)> {
+        let study = load(&self.file).map_err(user)?;
+        let plan = Plan::new(&study);
+        Ok((study, plan, Store::new(&self.out)))
+    }
+}
+
+/// A study file, or a built-in study by name.
+pub fn load(file: &Path) -> Result<Study, StudyError> {
+    if !file.exists() && file.extension().is_none() && file.components().count() == 1 {
+        let embedded = file.with_extension("toml");
+        let names: Vec<&str> =
+            builtin::STUDIES.iter().map(|(n, _)| n.trim_end_matches(".toml")).collect();
+        if builtin::read(&embedded).is_ok() {
+            return Study::load_with(&embedded, &Builtin, &builtin::read);
+        }
+        return Err(StudyError::invalid(
+            format!("{}: no such file, and no built-in study of that name", file.display()),
+            format!("built in: {}", names.join(" ")),
+        ));
+    }
+    Study::load(file, &Builtin)
+}
+
+/// A study's error as the user sees it.
+pub fn user(error: StudyError) -> anyhow::Error {
+    UserError::new(&error).hint(error.hint()).into()
+}

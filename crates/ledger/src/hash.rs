@@ -1,0 +1,115 @@
+//! SHA-256 values, written as 64 lowercase hexadecimal digits.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use sha2::{Digest, Sha256};
+
+/// A SHA-256 value: of an entry, a unit's definition, a result's content, a study.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// The head of an empty ledger, and what the first entry gives as its predecessor.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// The hash of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The 32 bytes themselves.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// From 32 bytes that are a SHA-256 value already.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The first 12 digits, for messages.
+    pub fn short(&self) -> String {
+        hex(&self.0[..6])
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hash({})", self.short())
+    }
+}
+
+/// A text that is not 64 lowercase hexadecimal digits.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is not a SHA-256 value (64 lowercase hexadecimal digits)")]
+pub struct HashError(String);
+
+impl FromStr for Hash {
+    type Err = HashError;
+
+    fn from_str(text: &str) -> Result<Self, HashError> {
+        let bytes = unhex(text).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        bytes.map(Self).ok_or_else(|| HashError(text.into()))
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Lowercase digits alone: one value has one spelling, or a flipped case bit would go unseen.
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |c: u8| match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_abc_is_the_published_one_and_reads_back() {
+        let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(Hash::of(b"abc").to_string(), text);
+        assert_eq!(text.parse(), Ok(Hash::of(b"abc")));
+        assert_eq!(Hash::of(b"abc").short(), "ba7816bf8f01");
+    }
+
+    #[test]
+    fn one_value_has_one_spelling() {
+        let text = Hash::of(b"abc").to_string();
+        for bad in [text.to_uppercase(), text[1..].into(), format!("{text}00"), "g".repeat(64)] {
+            assert!(bad.parse::<Hash>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The ledger of a results folder: what was frozen, when, and what a row may claim by it.
+//!
+//! **Does**: keeps an append-only file of entries, each holding the hash of the one before
+//! ([`Ledger`], [`entry`]); derives from it whether a row is confirmatory, prespecified, descriptive or
+//! post hoc ([`status`]); asks for time stamps of independent authorities and checks them offline
+//! ([`timestamp`]).
+//!
+//! **Refuses**: to edit an entry, to read a clock (the time is an argument), to open a connection, to
+//! know what a study computes: units, results and contrasts are hashes and texts here.
+//!
+//! **One design decision.** A status is not a field that somebody sets but a function of the ledger and
+//! of the heads that results carry. A result holds the head under which it ran; nobody can know a hash
+//! before the entry exists, so a result that holds it is not older than the prediction. A forger would
+//! have to compute the results again, or rewrite every entry since, and a time stamp kept by others
+//! shows the second.
+//!
+//! ```
+//! use backcut_ledger::{Body, Contrast, Frozen, Hash, Ledger, Status, Used, status};
+//!
+//! # let folder = std::env::temp_dir().join(format!("backcut-ledger-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let mut ledger = Ledger::open(folder.join("ledger.jsonl"))?;
+//! let (unit, content) = (Hash::of(b"what defines the unit"), Hash::of(b"its result"));
+//! let contrast = Contrast {
+//!     name: "H1".into(),
+//!     family: "main".into(),
+//!     expression: "F_SG - FF".into(),
+//!     direction: Some("positive".into()),
+//!     asks: Some(Status::Confirmatory),
+//! };
+//! let mut frozen = Frozen::new("C5", r#"{"seeds":16}"#, Hash::of(b"100000 draws"));
+//! frozen.new = vec![unit];
+//! frozen.contrasts = vec![contrast.clone()];
+//! status::check_asks(&ledger, &frozen, |_| vec![unit])?;
+//! let head = ledger.append("2026-11-15T12:00:00Z".parse()?, Body::Freeze(frozen))?;
+//!
+//! // The unit runs, and its result carries the head.
+//! let granted = status::grant(&ledger, "C5", &contrast, &[Used { unit, content, head }]);
+//! assert_eq!(granted.status, Status::Confirmatory);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod canonical;
+mod chain;
+mod der;
+pub mod entry;
+mod grounds;
+mod hash;
+mod ledger;
+mod rules;
+pub mod status;
+pub mod timestamp;
+mod utc;
+mod verify;
+
+pub use canonical::canonical;
+pub use chain::{Fault, Torn};
+pub use entry::{Amendment, Body, Contrast, Entry, Frozen, Reused, Stamp, VERSION};
+pub use hash::{Hash, HashError};
+pub use ledger::{Ledger, LedgerError};
+pub use rules::RuleError;
+pub use status::{Granted, Overclaim, Status, Used};
+pub use timestamp::TimestampError;
+pub use utc::{Utc, UtcError};
+pub use verify::{Finding, Level, Report, verify};

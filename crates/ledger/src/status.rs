@@ -1,0 +1,169 @@
+//! What a row may claim, derived from the ledger alone.
+//!
+//! A contrast is granted by **one entry** of its study, the earliest that can:
+//!
+//! - it stands in that entry, and in every later entry of the study, with the same wording (family,
+//!   expression, direction). An amendment that leaves it alone changes nothing; one that rewords it or
+//!   drops it ends what the earlier entries could grant;
+//! - every result that it uses is listed there, as *new* or as *reused*. A sample that was enlarged by
+//!   an amendment is another sample;
+//! - every new one ran under that entry or a later one, and did not exist when the entry was made;
+//! - every reused one still has the content that was listed. Such results may be older, and the row
+//!   says so. Not all of them may be: a contrast of nothing but known results predicts nothing;
+//! - a unit that an earlier entry of the same study lists as new stays the study's own, whatever an
+//!   amendment calls it: an amendment cannot take over results that it has seen.
+//!
+//! Then it is *prespecified*; and *confirmatory* if besides it uses nothing reused and the entry knew
+//! of no result on the study's sources. Otherwise it is *post hoc*. A contrast that predicts nothing,
+//! or asks for no more, is *descriptive*. A study gets what it asks for if that is less.
+//!
+//! A result carries the ledger's head at the time it ran. It could not have known that hash earlier, so
+//! it is not older than the entry. That the study's sources were never looked at in some other folder
+//! is more than any ledger can show.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::entry::{Contrast, Frozen};
+use crate::grounds::{self, History, Place};
+use crate::hash::Hash;
+use crate::ledger::Ledger;
+
+/// What a row may claim, lowest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Chosen when results were known, or may have been.
+    #[serde(rename = "post hoc")]
+    PostHoc,
+    /// Declared, and predicts nothing.
+    Descriptive,
+    /// Frozen before its new results ran.
+    Prespecified,
+    /// Frozen before anything ran on its sources.
+    Confirmatory,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::PostHoc => "post hoc",
+            Self::Descriptive => "descriptive",
+            Self::Prespecified => "prespecified",
+            Self::Confirmatory => "confirmatory",
+        })
+    }
+}
+
+/// A result that a contrast uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Used {
+    /// Its unit.
+    pub unit: Hash,
+    /// The SHA-256 of what it holds now.
+    pub content: Hash,
+    /// The ledger's head when it ran; [`Hash::ZERO`] if the ledger was empty.
+    pub head: Hash,
+}
+
+/// A status with its reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Granted {
+    /// The status.
+    pub status: Status,
+    /// The reason, for the row.
+    pub why: String,
+    /// The entry that grants it; none for what is post hoc.
+    pub entry: Option<Hash>,
+    /// How many of its results are reused from other studies, by that entry's list.
+    pub reused: usize,
+}
+
+impl Granted {
+    pub(crate) fn plain(status: Status, why: impl Into<String>) -> Self {
+        Self { status, why: why.into(), entry: None, reused: 0 }
+    }
+
+    fn lowered(self, status: Status, why: &str) -> Self {
+        let why = format!("{why} ({})", self.why);
+        Self { status, why, ..self }
+    }
+}
+
+/// The status of a contrast as it is analysed, from the results that it uses.
+pub fn grant(ledger: &Ledger, study: &str, contrast: &Contrast, used: &[Used]) -> Granted {
+    let history: Vec<_> = ledger.entries_of(study).map(|(e, f)| (Place::Entry(e), f)).collect();
+    let units: Vec<Hash> = used.iter().map(|used| used.unit).collect();
+    let granted = grounds::decide(&history, contrast, &units, |place, frozen| {
+        grounds::check_results(ledger, place, frozen, used)
+    });
+    cap(&history, contrast, granted)
+}
+
+/// The highest status that a contrast of `proposed` (not yet appended) could come to have, if it will
+/// use the results of `needed`. Earlier entries of the same study count.
+pub fn can_grant(
+    ledger: &Ledger,
+    proposed: &Frozen,
+    contrast: &Contrast,
+    needed: &[Hash],
+) -> Granted {
+    let mut proposed = proposed.clone();
+    proposed.sort();
+    let mut history: Vec<_> =
+        ledger.entries_of(&proposed.study).map(|(e, f)| (Place::Entry(e), f)).collect();
+    history.push((Place::Proposed, &proposed));
+    grounds::decide(&history, contrast, needed, |_, _| Ok(()))
+}
+
+/// A study that asks for more than it could ever be granted.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("contrast `{contrast}` asks to be {asks}, but can only be {}: {}", can.status, can.why)]
+pub struct Overclaim {
+    /// The contrast.
+    pub contrast: String,
+    /// What it asks for.
+    pub asks: Status,
+    /// What it can be granted.
+    pub can: Granted,
+}
+
+/// Refuses a study that asks too much, before it is frozen or amended. `needed` tells which units a
+/// contrast uses.
+pub fn check_asks(
+    ledger: &Ledger,
+    proposed: &Frozen,
+    mut needed: impl FnMut(&Contrast) -> Vec<Hash>,
+) -> Result<(), Overclaim> {
+    for contrast in &proposed.contrasts {
+        // Whatever stands in an entry may be called a description or an afterthought.
+        let Some(asks) = contrast.asks.filter(|asks| *asks > Status::Descriptive) else { continue };
+        let can = can_grant(ledger, proposed, contrast, &needed(contrast));
+        if asks > can.status {
+            return Err(Overclaim { contrast: contrast.name.clone(), asks, can });
+        }
+    }
+    Ok(())
+}
+
+/// A study gets what it asks for if that is less: the least that any entry of the run asks, so that no
+/// later entry can ask for more than the first.
+fn cap(history: &History, contrast: &Contrast, granted: Granted) -> Granted {
+    let Some(first) = grounds::standing_since(history, contrast) else { return granted };
+    let asked = history[first..].iter().filter_map(|(place, frozen)| {
+        Some((frozen.contrast(&contrast.name)?.asks?, format!("{place} asks for no more")))
+    });
+    let granted = match asked.min_by_key(|(asks, _)| *asks) {
+        // A description claims nothing, so it does not matter what was known by then.
+        Some((Status::Descriptive, why)) if granted.status == Status::PostHoc => {
+            Granted { status: Status::Descriptive, why, ..granted }
+        }
+        Some((asks, why)) if asks < granted.status => granted.lowered(asks, &why),
+        _ => granted,
+    };
+    match contrast.asks {
+        Some(asks) if asks < granted.status => granted.lowered(asks, "it asks for no more"),
+        _ => granted,
+    }
+}

@@ -1,0 +1,65 @@
+//! The two scores at one state.
+
+use backcut_engine::{Cut, Model, Rollout, Workspace};
+use backcut_kernels::{Isa, Real, reduce};
+use backcut_systems::{BatchKey, System};
+use backcut_training::{Optimizer, State, adamw, clip};
+
+use crate::measurement::MeasureError;
+
+/// What one graph's next step predicts, relative to FF's.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LocalScore {
+    /// The graph.
+    pub cut: Cut,
+    /// `S_G`, from raw gradients.
+    pub gradient: f64,
+    /// `S_U`, from applied updates.
+    pub update: f64,
+}
+
+/// Scores of `cuts` at a state: `next` is the batch of the update that would follow, `diagnostic` the
+/// batch whose loss is predicted. The clip by the global norm is part of the update, not of the gradient.
+pub fn local_scores<R: Real>(
+    system: &dyn System<R>,
+    state: &State<R>,
+    optimizer: &Optimizer,
+    next: BatchKey,
+    diagnostic: BatchKey,
+    cuts: &[Cut],
+) -> Result<Vec<LocalScore>, MeasureError> {
+    let program = system.program();
+    let model = Model::new(program, Isa::detect(), state.params.clone())?;
+    let mut rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
+    let mut all = vec![Cut::FF];
+    all.extend_from_slice(cuts);
+    let mut workspace = Workspace::new(&rollout, &all)?;
+    let mut differentiate = |key: BatchKey| -> Result<Vec<Vec<R>>, MeasureError> {
+        system.fill_batch(key, &mut rollout);
+        let roll = |source| MeasureError::Roll { update: key.update + 1, source };
+        model.roll_into(&mut rollout).map_err(roll)?;
+        workspace.backward(&model, &rollout)?;
+        Ok((0..all.len()).map(|cut| workspace.gradient(cut).to_vec()).collect())
+    };
+    let r = wide(&differentiate(diagnostic)?[0]);
+    let gradients = differentiate(next)?;
+    let update = |gradient: &Vec<R>| {
+        let (clipped, _) = clip(gradient, optimizer.clip);
+        adamw(&optimizer.adamw, &state.params, &state.moments, &clipped).0
+    };
+    let updates: Vec<Vec<R>> = gradients.iter().map(update).collect();
+    let along = |a: &[R], ff: &[R]| {
+        let difference: Vec<f64> = wide(a).iter().zip(wide(ff)).map(|(a, ff)| a - ff).collect();
+        reduce::dot(Isa::detect(), &r, &difference)
+    };
+    let score = |(i, &cut): (usize, &Cut)| LocalScore {
+        cut,
+        gradient: -optimizer.adamw.rate * along(&gradients[i + 1], &gradients[0]),
+        update: along(&updates[i + 1], &updates[0]),
+    };
+    Ok(cuts.iter().enumerate().map(score).collect())
+}
+
+fn wide<R: Real>(values: &[R]) -> Vec<f64> {
+    values.iter().map(|v| v.to_f64()).collect()
+}

@@ -1,0 +1,135 @@
+//! Length and direction of one vector against another, whole and by parameter group.
+//!
+//! Squares are summed in `f64` by the kernels' ordered reductions. A difference is formed before it is
+//! squared, so two vectors that agree in every bit are at distance exactly 0. A ratio with a zero
+//! denominator has no value and says why.
+
+use backcut_engine::Cut;
+use backcut_kernels::{Isa, Real, reduce};
+
+use crate::finding::Finding;
+use crate::groups::{ALL, Group};
+
+/// `a` against the reference `b`.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Geometry {
+    /// `|a|^2`
+    pub square: f64,
+    /// `|b|^2`
+    pub reference: f64,
+    /// `a . b`
+    pub dot: f64,
+    /// `|a - b|^2`
+    pub distance: f64,
+}
+
+impl Geometry {
+    /// Compares parts of two vectors.
+    pub fn of<R: Real>(isa: Isa, group: &Group, a: &[R], b: &[R]) -> Self {
+        let mut total = Self::default();
+        for range in &group.ranges {
+            let (a, b) = (&a[range.clone()], &b[range.clone()]);
+            total.square += reduce::norm_squared(isa, a);
+            total.reference += reduce::norm_squared(isa, b);
+            total.dot += reduce::dot_wide(isa, a, b);
+            total.distance += reduce::distance_squared(isa, a, b);
+        }
+        total
+    }
+
+    /// The sum over parts.
+    pub fn sum(parts: &[Self]) -> Self {
+        parts.iter().fold(Self::default(), |a, b| Self {
+            square: a.square + b.square,
+            reference: a.reference + b.reference,
+            dot: a.dot + b.dot,
+            distance: a.distance + b.distance,
+        })
+    }
+
+    /// `|a| / |b|`
+    pub fn ratio(&self) -> Option<f64> {
+        (self.reference > 0.0).then(|| (self.square / self.reference).sqrt())
+    }
+
+    /// `|a - b| / |b|`
+    pub fn difference(&self) -> Option<f64> {
+        (self.reference > 0.0).then(|| (self.distance / self.reference).sqrt())
+    }
+
+    /// `a . b / (|a| |b|)`, within rounding of [-1, 1] and cut off there.
+    pub fn cosine(&self) -> Option<f64> {
+        let product = self.square.sqrt() * self.reference.sqrt();
+        (product > 0.0).then(|| (self.dot / product).clamp(-1.0, 1.0))
+    }
+
+    /// Norm, ratio, difference and cosine as findings of the layer called `layer`.
+    pub(crate) fn report(
+        &self,
+        layer: &str,
+        cut: &str,
+        part: &str,
+        reference: Cut,
+    ) -> [Finding; 4] {
+        let quantity = |name: &str| format!("{layer}.{name}");
+        let zero = |what: &str| format!("{what} is zero here");
+        let or = |name: &str, value: Option<f64>, why: String| match value {
+            Some(value) => Finding::new(&quantity(name), cut, part, value),
+            None => Finding::undefined(&quantity(name), cut, part, &why),
+        };
+        let own = if self.reference > 0.0 { "its own vector" } else { "the vector" };
+        let of_reference = zero(&format!("{reference}'s vector"));
+        let of_cosine = if self.reference > 0.0 { zero(own) } else { of_reference.clone() };
+        [
+            Finding::new(&quantity("norm"), cut, part, self.square.sqrt()),
+            or("ratio", self.ratio(), of_reference.clone()),
+            or("difference", self.difference(), of_reference),
+            or("cosine", self.cosine(), of_cosine),
+        ]
+    }
+}
+
+/// Every group's geometry and, last, the whole's.
+pub(crate) fn compare<R: Real>(isa: Isa, groups: &[Group], a: &[R], b: &[R]) -> Vec<Geometry> {
+    let mut parts: Vec<Geometry> = groups.iter().map(|g| Geometry::of(isa, g, a, b)).collect();
+    let mut whole = Geometry::sum(&parts);
+    // The global norm is one sum in the layout's order: the number that training logs and clips by.
+    whole.square = reduce::norm_squared(isa, a);
+    whole.reference = reduce::norm_squared(isa, b);
+    parts.push(whole);
+    parts
+}
+
+/// The names that belong to [`compare`]'s result.
+pub(crate) fn part_names(groups: &[Group]) -> impl Iterator<Item = &str> {
+    groups.iter().map(|g| g.name.as_str()).chain([ALL])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_vectors_have_no_ratio_and_no_cosine() {
+        let group = Group::whole(2);
+        let isa = Isa::detect();
+        let zero_reference = Geometry::of(isa, &group, &[1.0f32, 2.0], &[0.0, 0.0]);
+        assert_eq!((zero_reference.ratio(), zero_reference.cosine()), (None, None));
+        let zero = Geometry::of(isa, &group, &[0.0f32, 0.0], &[3.0, 4.0]);
+        assert_eq!((zero.ratio(), zero.difference(), zero.cosine()), (Some(0.0), Some(1.0), None));
+        for finding in zero_reference.report("gradient", "FD", "x", Cut::FF) {
+            assert_eq!(finding.value.is_none(), !finding.note.is_empty(), "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn a_vector_is_at_no_distance_from_itself() {
+        let group = Group::whole(3);
+        let x = [0.1f32, -7e-9, 3e7];
+        let same = Geometry::of(Isa::detect(), &group, &x, &x);
+        assert_eq!(
+            (same.difference(), same.ratio(), same.cosine()),
+            (Some(0.0), Some(1.0), Some(1.0))
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! The gradient layer: what a cut does to the gradient, before any optimizer.
+//!
+//! Every cut is compared with FF, and a cut that detaches memory under limited physical credit also
+//! with the cut of its own credit that keeps memory (`KD vs KF`). Beside lengths and directions stand
+//! the paths behind them: contributions by age, the resultant of the losses' own gradients, and how
+//! strongly an action moves the parameters.
+
+use backcut_engine::{Cut, StateCredit};
+use backcut_kernels::Real;
+use backcut_systems::BatchKey;
+
+use crate::ages::ages;
+use crate::finding::Finding;
+use crate::geometry::{compare, part_names};
+use crate::gradient_seeds::seed_resultant;
+use crate::gradient_vjp::action_norms;
+use crate::groups::ALL;
+use crate::measurement::MeasureError;
+use crate::rig::Rig;
+use crate::subject::Subject;
+use crate::summary::summarise;
+
+/// How much of the gradient layer to measure.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GradientOptions {
+    /// Batches: the next one and those after it, at the same parameters. More than one gives medians.
+    pub windows: usize,
+    /// Cuts whose gradients are split by age; an error if one of them keeps memory.
+    pub ages: Vec<Cut>,
+    /// The resultant of the losses' gradients and the norms of actions' derivatives.
+    pub paths: bool,
+}
+
+impl GradientOptions {
+    /// One batch, everything, and ages for every cut under which they are defined and not trivial.
+    pub fn for_cuts(cuts: &[Cut]) -> Self {
+        let has_ages = |c: &&Cut| c.memory.is_detached() && c.state == StateCredit::Full;
+        Self { windows: 1, ages: cuts.iter().filter(has_ages).copied().collect(), paths: true }
+    }
+}
+
+/// Measures the gradient layer at a subject.
+pub fn gradient(
+    rig: &mut Rig<f32>,
+    subject: &Subject,
+    options: &GradientOptions,
+) -> Result<Vec<Finding>, MeasureError> {
+    rig.set(&subject.state.params)?;
+    let mut lists = Vec::with_capacity(options.windows.max(1));
+    for key in windows(subject.key, options.windows) {
+        rig.differentiate(key)?;
+        let mut findings = geometry_of_gradients(rig);
+        for cut in &options.ages {
+            findings.extend(ages(rig, *cut)?);
+        }
+        if options.paths {
+            findings.push(seed_resultant(rig)?);
+            findings.extend(action_norms(rig)?);
+        }
+        lists.push(findings);
+    }
+    Ok(summarise(&lists, "windows"))
+}
+
+/// The batch of the next update and those after it.
+pub(crate) fn windows(key: BatchKey, count: usize) -> impl Iterator<Item = BatchKey> {
+    (0..count.max(1) as u64).map(move |i| BatchKey { update: key.update + i, ..key })
+}
+
+/// Lengths and directions of all gradients that a rig holds, whole and by group.
+pub fn geometry_of_gradients<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
+    let mut findings = vec![Finding::new("gradient.loss", "", ALL, rig.loss())];
+    for (index, &cut) in rig.cuts().iter().enumerate() {
+        report(&mut findings, rig, index, 0, &cut.to_string());
+    }
+    for (index, &cut) in rig.cuts().iter().enumerate() {
+        let kept = rig.retained(cut).filter(|kept| rig.cuts()[*kept] != Cut::FF);
+        if let Some(kept) = kept {
+            let name = format!("{cut} vs {}", rig.cuts()[kept]);
+            report(&mut findings, rig, index, kept, &name);
+        }
+    }
+    findings
+}
+
+fn report<R: Real>(
+    findings: &mut Vec<Finding>,
+    rig: &Rig<R>,
+    index: usize,
+    reference: usize,
+    name: &str,
+) {
+    let isa = rig.model().isa();
+    let compared = compare(isa, rig.groups(), rig.gradient(index), rig.gradient(reference));
+    for (part, geometry) in part_names(rig.groups()).zip(compared) {
+        findings.extend(geometry.report("gradient", name, part, rig.cuts()[reference]));
+    }
+}

@@ -1,0 +1,57 @@
+//! Measurements at matched states: restore a state completely, change one thing, compare.
+//!
+//! **Does**: for any system of the engine and any checkpoint, says what a cut does to the gradient,
+//! what the optimizer makes of it, and what the policy really reads from its memory.
+//!
+//! **Refuses**: to train further than one replayed update, to print NaN (a value that is undefined
+//! says why), and to know where checkpoints come from: it sees a [`Subject`].
+//!
+//! **One design decision.** Every measurement is a value ([`Measurement`]) and every result is a list
+//! of [`Finding`]s: one number with the name of its quantity, the cut, and the part it belongs to. So a
+//! study can hold measurements beside training runs, and any result is a tidy table.
+
+mod ages;
+pub mod analytic;
+mod chain;
+mod cost;
+mod define;
+pub mod diagnostics;
+mod finding;
+mod geometry;
+mod gradient;
+mod gradient_seeds;
+mod gradient_vjp;
+mod groups;
+mod layers;
+mod measurement;
+pub mod memory;
+mod panel;
+pub mod probe;
+mod rig;
+mod spectral;
+mod subject;
+mod summary;
+mod update;
+mod update_across;
+mod update_replay;
+mod update_scales;
+
+pub use ages::{age_bins, age_name, ages};
+pub use chain::{ChainGains, ChainOptions, chain, chain_gains};
+pub use cost::update_bytes;
+pub use define::{DEFINITIONS, Definition, definition, definitions};
+pub use finding::Finding;
+pub use geometry::Geometry;
+pub use gradient::{GradientOptions, geometry_of_gradients, gradient};
+pub use gradient_seeds::seed_resultant;
+pub use gradient_vjp::action_norms;
+pub use groups::{ALL, Group, groups, pooled};
+pub use layers::Layer;
+pub use measurement::{MeasureError, Measurement, measure};
+pub use rig::Rig;
+pub use spectral::norm2;
+pub use subject::Subject;
+pub use summary::{PERCENTILES, summarise};
+pub use update::{UpdateOptions, update, updates_of_gradients};
+pub use update_across::placement_follows_history;
+pub use update_replay::replayed_hash;

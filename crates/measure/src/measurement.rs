@@ -1,0 +1,135 @@
+//! Measurements as values: what a study file or the command line asks for.
+
+use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
+use serde::{Deserialize, Serialize};
+
+use crate::chain::{self, ChainOptions};
+use crate::finding::Finding;
+use crate::gradient::{self, GradientOptions};
+use crate::memory;
+use crate::probe::{self, ProbeOptions};
+use crate::rig::Rig;
+use crate::subject::Subject;
+use crate::update::{self, UpdateOptions};
+
+/// What to measure at a state.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Measurement {
+    /// Gradients under cuts: norms, ratios, differences, cosines, per parameter group.
+    Gradient {
+        /// The cuts; FF is always added as the reference.
+        cuts: Vec<Cut>,
+    },
+    /// Updates as the optimizer applies them, under cuts.
+    Update {
+        /// The cuts; FF is always added as the reference.
+        cuts: Vec<Cut>,
+    },
+    /// Gains of the physical chain from closed-loop state Jacobians.
+    Chain {},
+    /// Evaluation with shorter memory than the policy was trained with.
+    Masking {
+        /// Positions that stay visible, the current one included.
+        windows: Vec<usize>,
+    },
+    /// Evaluation with the history of another trajectory of the panel.
+    Donor {},
+    /// Ridge probes of the stored representations for the true velocity.
+    Probe {
+        /// On the observations of the reference subject instead of the policy's own.
+        #[serde(default)]
+        common: bool,
+    },
+    /// Attention mass on earlier positions, per layer and head.
+    Attention {},
+    /// Norm of some input columns of a weight.
+    InputWeight {
+        /// The parameter's name.
+        parameter: String,
+        /// The first input column and the one after the last.
+        columns: [usize; 2],
+    },
+}
+
+impl Measurement {
+    /// It compares with a second subject.
+    pub fn needs_reference(&self) -> bool {
+        matches!(self, Self::Probe { common: true })
+    }
+}
+
+/// Why a measurement was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The measurement does not fit the system.
+    #[error("{0}")]
+    Unfit(String),
+    /// The batch could not be rolled.
+    #[error("the batch of update {update}: {source}")]
+    Roll {
+        /// The update, counted from 1 as in the log.
+        update: u64,
+        /// Trajectory and step.
+        source: RollError,
+    },
+    /// The panel could not be rolled.
+    #[error("the panel: {0}")]
+    Panel(RollError),
+    /// A cut or decomposition that the program cannot honour, or a number that is not finite.
+    #[error(transparent)]
+    Backward(#[from] BackwardError),
+    /// The forward does not fit the program.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
+    /// A state of another program.
+    #[error(transparent)]
+    Length(#[from] WrongLength),
+}
+
+impl MeasureError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unfit(_) => "choose another measurement, or other cuts",
+            Self::Roll { .. } => "the policy leaves its range on this batch: choose another state",
+            Self::Panel(_) => "the policy leaves its range on the panel: choose another state",
+            Self::Backward(source) => source.hint(),
+            Self::Forward(source) => source.hint(),
+            Self::Length(_) => "the state belongs to a policy of another size",
+        }
+    }
+}
+
+/// Makes a measurement. The same subject gives the same bits.
+pub fn measure(
+    measurement: &Measurement,
+    subject: &Subject,
+    reference: Option<&Subject>,
+) -> Result<Vec<Finding>, MeasureError> {
+    let rig = |cuts: &[Cut]| Rig::new(subject.system, cuts);
+    match measurement {
+        Measurement::Gradient { cuts } => {
+            let options = GradientOptions::for_cuts(cuts);
+            gradient::gradient(&mut rig(cuts)?, subject, &options)
+        }
+        Measurement::Update { cuts } => {
+            update::update(&mut rig(cuts)?, subject, &UpdateOptions::default())
+        }
+        Measurement::Chain {} => chain::chain(&mut rig(&[])?, subject, &ChainOptions::default()),
+        Measurement::Masking { windows } => memory::masking(subject, windows),
+        Measurement::Donor {} => memory::donor(subject),
+        Measurement::Probe { common } => {
+            if *common && reference.is_none() {
+                let what = "a probe on common inputs needs a reference subject";
+                return Err(MeasureError::Unfit(what.to_owned()));
+            }
+            let reference = reference.filter(|_| *common);
+            probe::probe(subject, reference, &ProbeOptions::default())
+        }
+        Measurement::Attention {} => memory::attention(subject),
+        Measurement::InputWeight { parameter, columns: [first, end] } => {
+            memory::input_weight(subject, parameter, *first..*end)
+        }
+    }
+}

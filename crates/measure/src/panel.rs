@@ -1,0 +1,138 @@
+//! The fixed panel under a forward of one's choice, in groups of rows that stay in the cache.
+//!
+//! A row's bits do not depend on the group it sits in, so trajectories may be regrouped freely: what is
+//! measured here agrees bit by bit with what training evaluates.
+
+use backcut_engine::{ForwardSpec, Model, RollError, Rollout};
+use backcut_kernels::Isa;
+use backcut_systems::System;
+use backcut_training::{GROUP, Panel, in_panel};
+
+use crate::measurement::MeasureError;
+use crate::subject::Subject;
+
+/// The subject's parameters, ready to run.
+pub(crate) fn model(subject: &Subject) -> Result<Model<f32>, MeasureError> {
+    let params = subject.state.params.clone();
+    Ok(Model::new(subject.system.program(), Isa::detect(), params)?)
+}
+
+/// The panel's rows in groups: first row and how many.
+pub(crate) fn groups(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..rows).step_by(GROUP).map(move |first| (first, GROUP.min(rows - first)))
+}
+
+/// Rolls the panel's trajectories `first..first + rows` under `spec`.
+pub(crate) fn roll_group(
+    system: &dyn System<f32>,
+    model: &Model<f32>,
+    (first, rows): (usize, usize),
+    spec: ForwardSpec<f32>,
+) -> Result<Rollout<f32>, MeasureError> {
+    let mut rollout = Rollout::new(system.program(), rows, system.steps(), spec)?;
+    roll(system, model, first, &mut rollout)?;
+    Ok(rollout)
+}
+
+fn roll(
+    system: &dyn System<f32>,
+    model: &Model<f32>,
+    first: usize,
+    rollout: &mut Rollout<f32>,
+) -> Result<(), MeasureError> {
+    system.fill_panel(first, rollout);
+    model.roll_into(rollout).map_err(|error| MeasureError::Panel(in_panel(error, first)))?;
+    Ok(())
+}
+
+/// Errors of the whole panel under `spec`.
+pub(crate) fn evaluate(
+    system: &dyn System<f32>,
+    model: &Model<f32>,
+    spec: &ForwardSpec<f32>,
+) -> Result<Panel, MeasureError> {
+    let mut errors = vec![0.0; system.panel_rows()];
+    visit(system, model, spec, |first, rollout| {
+        system.row_errors(rollout, &mut errors[first..first + rollout.rows()]);
+    })?;
+    Ok(Panel::new(errors))
+}
+
+/// Rolls the whole panel under `spec`, group by group in the same storage; `see` gets the first row of
+/// each group and its rollout.
+pub(crate) fn visit(
+    system: &dyn System<f32>,
+    model: &Model<f32>,
+    spec: &ForwardSpec<f32>,
+    mut see: impl FnMut(usize, &Rollout<f32>),
+) -> Result<(), MeasureError> {
+    let mut storage: Option<Rollout<f32>> = None;
+    for (first, rows) in groups(system.panel_rows()) {
+        let mut rollout = match storage.take() {
+            Some(rollout) if rollout.rows() == rows => rollout,
+            _ => Rollout::new(system.program(), rows, system.steps(), spec.clone())?,
+        };
+        roll(system, model, first, &mut rollout)?;
+        see(first, &rollout);
+        storage = Some(rollout);
+    }
+    Ok(())
+}
+
+/// Rolls any trajectories of the panel together, in any order.
+///
+/// A system fills neighbours only, so each row is filled alone and its inputs copied.
+pub(crate) fn roll_rows(
+    system: &dyn System<f32>,
+    model: &Model<f32>,
+    rows: &[usize],
+) -> Result<Rollout<f32>, MeasureError> {
+    let program = system.program();
+    let new = |rows| Rollout::new(program, rows, system.steps(), system.spec());
+    let (mut together, mut alone) = (new(rows.len())?, new(1)?);
+    let count = rows.len();
+    let inputs: Vec<(String, usize)> = program.inputs().map(|(n, w)| (n.to_owned(), w)).collect();
+    let carried = program.states().iter().chain(program.registers());
+    let carried: Vec<(String, usize)> = carried.map(|c| (c.name.clone(), c.width)).collect();
+    let condition: Vec<(String, usize)> =
+        program.condition_inputs().map(|(n, w)| (n.to_owned(), w * program.tokens())).collect();
+    for (place, &row) in rows.iter().enumerate() {
+        system.fill_panel(row, &mut alone);
+        for (name, width) in &inputs {
+            copy(alone.input_mut(name), together.input_mut(name), *width, count, place);
+        }
+        for (name, width) in &carried {
+            copy(alone.initial_mut(name), together.initial_mut(name), *width, count, place);
+        }
+        for (name, width) in &condition {
+            let (from, to) = (alone.condition_input_mut(name), together.condition_input_mut(name));
+            copy(from, to, *width, count, place);
+        }
+    }
+    model.roll_into(&mut together).map_err(|error| MeasureError::Panel(of_rows(error, rows)))?;
+    Ok(together)
+}
+
+/// `[block][1][width]` into row `place` of `[block][rows][width]`.
+fn copy(from: Option<&mut [f32]>, to: Option<&mut [f32]>, width: usize, rows: usize, place: usize) {
+    if let (Some(from), Some(to)) = (from, to) {
+        let blocks = to.chunks_exact_mut(rows * width).zip(from.chunks_exact(width));
+        for (to, from) in blocks {
+            to[place * width..][..width].copy_from_slice(from);
+        }
+    }
+}
+
+/// Names the panel's trajectory instead of the place in a regrouped batch.
+fn of_rows(error: RollError, rows: &[usize]) -> RollError {
+    match error {
+        RollError::NonFinite(mut fault) => {
+            fault.row = rows[fault.row];
+            RollError::NonFinite(fault)
+        }
+        RollError::OutOfBounds { name, row, step, value, limit } => {
+            RollError::OutOfBounds { name, row: rows[row], step, value, limit }
+        }
+        RollError::WrongProgram => RollError::WrongProgram,
+    }
+}

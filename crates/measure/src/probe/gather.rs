@@ -1,0 +1,133 @@
+//! Values of taps over the panel, on the policy's own inputs or on a reference's.
+
+use backcut_engine::{ForwardSpec, Override, Rollout};
+
+use crate::measurement::MeasureError;
+use crate::panel;
+use crate::subject::Subject;
+
+/// What the policy is fed.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The subject whose observations are fed; the policy's own if absent.
+    pub reference: Option<&'a Subject<'a>>,
+    /// The tap of the observation.
+    pub token: &'a str,
+}
+
+/// Values of one tap, `[trajectory][step][column]`, over predicted steps.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Samples {
+    /// Trajectories.
+    pub trajectories: usize,
+    /// Steps of each.
+    pub steps: usize,
+    /// Columns.
+    pub width: usize,
+    /// The values.
+    pub values: Vec<f32>,
+}
+
+/// Rolls the panel and keeps what the taps held.
+///
+/// On common inputs the reference is rolled first; its observations *and its states* replace the policy's
+/// at every step. So the target is the true quantity behind the observation that was fed, and the policy's
+/// own actions, which answer another trajectory, lead nowhere.
+pub fn gather(
+    subject: &Subject,
+    inputs: &Inputs,
+    taps: &[&str],
+) -> Result<Vec<Samples>, MeasureError> {
+    let (system, model) = (subject.system, panel::model(subject)?);
+    let program = system.program();
+    let unknown = |name: &str| {
+        let known = program.tap_names().join(", ");
+        MeasureError::Unfit(format!("`{name}` is no tap, state or input; known: {known}"))
+    };
+    let sites = taps
+        .iter()
+        .map(|name| program.tap(name).ok_or_else(|| unknown(name)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let feeding = inputs.reference.map(|r| Feeding::new(subject, r, inputs.token)).transpose()?;
+    let (trajectories, prefix) = (system.panel_rows(), system.spec().prefix);
+    let steps = system.steps() - prefix;
+    let mut samples: Vec<Samples> = sites
+        .iter()
+        .map(|&site| {
+            let width = program.width(site);
+            let values = vec![0.0; trajectories * steps * width];
+            Samples { trajectories, steps, width, values }
+        })
+        .collect();
+    for (first, rows) in panel::groups(trajectories) {
+        let spec = match &feeding {
+            Some(feeding) => feeding.spec(subject, (first, rows))?,
+            None => system.spec(),
+        };
+        let rollout = panel::roll_group(system, &model, (first, rows), spec)?;
+        for (&site, samples) in sites.iter().zip(&mut samples) {
+            for t in 0..steps {
+                let width = samples.width;
+                let from = rollout.value(site, prefix + t).chunks_exact(width);
+                for (row, from) in from.enumerate() {
+                    let at = ((first + row) * steps + t) * width;
+                    samples.values[at..at + width].copy_from_slice(from);
+                }
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// A reference whose rollouts are fed to another policy.
+struct Feeding<'a> {
+    reference: &'a Subject<'a>,
+    model: backcut_engine::Model<f32>,
+    /// The token and every state.
+    names: Vec<String>,
+}
+
+impl<'a> Feeding<'a> {
+    fn new(
+        subject: &Subject,
+        reference: &'a Subject<'a>,
+        token: &str,
+    ) -> Result<Self, MeasureError> {
+        let (ours, theirs) = (subject.system, reference.system);
+        let shape = |s: &dyn backcut_systems::System<f32>| (s.panel_rows(), s.steps());
+        if shape(ours) != shape(theirs) {
+            let what = "the reference's panel has other trajectories or steps";
+            return Err(MeasureError::Unfit(what.to_owned()));
+        }
+        let states = ours.program().states().iter().map(|s| s.name.clone());
+        let names: Vec<String> = std::iter::once(token.to_owned()).chain(states).collect();
+        for name in &names {
+            let width = |s: &dyn backcut_systems::System<f32>| {
+                s.program().tap(name).map(|site| s.program().width(site))
+            };
+            if width(ours).is_none() || width(ours) != width(theirs) {
+                let what = format!("the reference has no `{name}` of the same width");
+                return Err(MeasureError::Unfit(what));
+            }
+        }
+        Ok(Self { reference, model: panel::model(reference)?, names })
+    }
+
+    /// A forward that reads the reference's observations and states of one group.
+    fn spec(
+        &self,
+        subject: &Subject,
+        group: (usize, usize),
+    ) -> Result<ForwardSpec<f32>, MeasureError> {
+        let system = self.reference.system;
+        let rollout: Rollout<f32> = panel::roll_group(system, &self.model, group, system.spec())?;
+        let program = system.program();
+        let fed = self.names.iter().filter_map(|name| {
+            let values = rollout.values(program.tap(name)?).to_vec();
+            Some(Override { site: name.clone(), first: 0, values })
+        });
+        let mut spec = subject.system.spec();
+        spec.overrides.extend(fed);
+        Ok(spec)
+    }
+}

@@ -1,0 +1,198 @@
+//! Everything a measurement touches at one state, allocated once: model, rollout, and one workspace for
+//! all cuts.
+//!
+//! One forward serves every cut. A panel of many states of one system uses one rig: setting a state
+//! copies its parameters, and a batch is rolled and differentiated into the same storage. Nothing is
+//! remembered from one state to the next, so the order of states changes no bit.
+
+use backcut_engine::{Cut, MemoryCredit, Model, Rollout, Workspace, WrongLength};
+use backcut_kernels::{Isa, Real, optim};
+use backcut_systems::{BatchKey, System};
+use backcut_training::{Moments, Optimizer, State};
+
+use crate::groups::{Group, groups};
+use crate::layers::{Layer, Layers};
+use crate::measurement::MeasureError;
+
+/// A system's storage for measuring under some cuts; FF, the reference, is always the first.
+pub struct Rig<'s, R: Real> {
+    system: &'s dyn System<R>,
+    cuts: Vec<Cut>,
+    groups: Vec<Group>,
+    model: Model<R>,
+    rollout: Rollout<R>,
+    workspace: Workspace<R>,
+    norms: Vec<f64>,
+    loss: f64,
+    layers: Layers<R>,
+    scratch: Vec<f64>,
+}
+
+impl<'s, R: Real> Rig<'s, R> {
+    /// Storage for `cuts`, without those named twice.
+    pub fn new(system: &'s dyn System<R>, cuts: &[Cut]) -> Result<Self, MeasureError> {
+        let mut distinct = vec![Cut::FF];
+        for cut in cuts {
+            if !distinct.contains(cut) {
+                distinct.push(*cut);
+            }
+        }
+        let program = system.program();
+        let zeros = vec![R::ZERO; program.layout().len()];
+        let model = Model::new(program, Isa::detect(), zeros)?;
+        let rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
+        let workspace = Workspace::new(&rollout, &distinct)?;
+        let norms = vec![0.0; distinct.len()];
+        let groups = groups(program.layout());
+        let mut layers = Layers::empty();
+        layers.resize(distinct.len());
+        Ok(Self {
+            system,
+            cuts: distinct,
+            groups,
+            model,
+            rollout,
+            workspace,
+            norms,
+            loss: 0.0,
+            layers,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Takes over parameters.
+    pub fn set(&mut self, params: &[R]) -> Result<(), MeasureError> {
+        let (got, want) = (params.len(), self.model.values().len());
+        if got != want {
+            return Err(WrongLength { got, want }.into());
+        }
+        self.model.edit(|values| values.copy_from_slice(params));
+        Ok(())
+    }
+
+    /// Rolls a batch.
+    pub fn roll(&mut self, key: BatchKey) -> Result<(), MeasureError> {
+        self.system.fill_batch(key, &mut self.rollout);
+        let roll = |source| MeasureError::Roll { update: key.update + 1, source };
+        self.loss = self.model.roll_into(&mut self.rollout).map_err(roll)?;
+        Ok(())
+    }
+
+    /// Rolls a batch and differentiates it under every cut.
+    pub fn differentiate(&mut self, key: BatchKey) -> Result<(), MeasureError> {
+        self.roll(key)?;
+        self.workspace.backward(&self.model, &self.rollout)?;
+        for (index, norm) in self.norms.iter_mut().enumerate() {
+            *norm = optim::global_norm(self.model.isa(), self.workspace.gradient(index));
+        }
+        if self.norms.iter().any(|norm| !norm.is_finite()) {
+            // By determinism the watched pass meets the same numbers and names the first bad one.
+            self.workspace.backward_checked(&self.model, &self.rollout)?;
+            let what = "a gradient is not finite, though every adjoint is";
+            return Err(MeasureError::Unfit(format!("update {}: {what}", key.update + 1)));
+        }
+        Ok(())
+    }
+
+    /// The system.
+    pub fn system(&self) -> &'s dyn System<R> {
+        self.system
+    }
+
+    /// The cuts, FF first.
+    pub fn cuts(&self) -> &[Cut] {
+        &self.cuts
+    }
+
+    /// Where a cut stands among them.
+    pub fn find(&self, cut: Cut) -> Option<usize> {
+        self.cuts.iter().position(|c| *c == cut)
+    }
+
+    /// The parameter groups.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The model as set.
+    pub fn model(&self) -> &Model<R> {
+        &self.model
+    }
+
+    /// The last batch, rolled.
+    pub fn rollout(&self) -> &Rollout<R> {
+        &self.rollout
+    }
+
+    /// The loss of the last batch, summed over batch and steps.
+    pub fn loss(&self) -> f64 {
+        self.loss
+    }
+
+    /// The gradient under the `index`-th cut.
+    pub fn gradient(&self, index: usize) -> &[R] {
+        self.workspace.gradient(index)
+    }
+
+    /// Global norm of the gradient under the `index`-th cut, as training logs it.
+    pub fn norm(&self, index: usize) -> f64 {
+        self.norms[index]
+    }
+
+    /// For a cut that detaches memory in some way: the cut of the same physical credit with full memory.
+    pub(crate) fn retained(&self, cut: Cut) -> Option<usize> {
+        let full = Cut { memory: MemoryCredit::Full, ..cut };
+        if full == cut { None } else { self.find(full) }
+    }
+
+    /// Parameters and moments of this program's length.
+    pub(crate) fn check_state(&self, state: &State<R>) -> Result<(), MeasureError> {
+        let want = self.model.values().len();
+        let lengths = [&state.params, &state.moments.first, &state.moments.second].map(Vec::len);
+        match lengths.into_iter().find(|got| *got != want) {
+            Some(got) => Err(WrongLength { got, want }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Clips and applies the gradient of the `index`-th cut to a copy of `state`; returns the factor.
+    pub fn form(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) -> f64 {
+        let (isa, norm) = (self.model.isa(), self.norms[index]);
+        self.layers.form(isa, index, optimizer, state, self.workspace.gradient(index), norm);
+        self.factor(index)
+    }
+
+    /// The same gradient, not clipped.
+    pub fn form_unclipped(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) {
+        let isa = self.model.isa();
+        self.layers.form_unclipped(isa, index, optimizer, state, self.workspace.gradient(index));
+    }
+
+    /// The clipping factor of the `index`-th cut, once formed.
+    pub fn factor(&self, index: usize) -> f64 {
+        self.layers.steps[index].factor
+    }
+
+    /// The `index`-th cut's vector at a layer, once formed.
+    pub fn vector(&self, layer: Layer, index: usize) -> &[R] {
+        self.layers.vector(layer, index, self.workspace.gradient(index))
+    }
+
+    /// AdamW's moments after the last step formed.
+    pub fn moments_after(&self) -> &Moments<R> {
+        &self.layers.after
+    }
+
+    /// Parameters after the last step formed.
+    pub fn theta_after(&self) -> &[R] {
+        self.layers.theta()
+    }
+
+    pub(crate) fn take_scratch(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.scratch)
+    }
+
+    pub(crate) fn return_scratch(&mut self, scratch: Vec<f64>) {
+        self.scratch = scratch;
+    }
+}

@@ -1,0 +1,17 @@
+//! What is measured: a system, a complete state, and the batch that comes next.
+
+use backcut_systems::{BatchKey, System};
+use backcut_training::{Optimizer, State};
+
+/// A state restored completely, with the optimizer and the batch of the update that would follow.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The system, with the forward it was trained with.
+    pub system: &'a dyn System<f32>,
+    /// Parameters, moments, and the count of updates.
+    pub state: &'a State<f32>,
+    /// Clipping and AdamW, as they would be applied next.
+    pub optimizer: Optimizer,
+    /// The batch of the next update: seed and stream of the arm, `update = state.update`.
+    pub key: BatchKey,
+}

@@ -1,0 +1,294 @@
+//! What a study commits to: freezing it, amending it, and refusing to run anything else under its name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use backcut_ledger::status::check_asks;
+use backcut_ledger::{
+    Amendment, Body, Contrast as Commitment, Frozen, Hash, Ledger, LedgerError, Reused, Status, Utc,
+};
+use backcut_training::config::{canonical, differences};
+use backcut_training::sha256;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::error::StudyError;
+use crate::plan::Plan;
+use crate::record::Record;
+use crate::store::{Recorded, Store, publish};
+use crate::study::{Study, StudyFamily};
+use crate::summary::Summary;
+use crate::unit::{Definition, UnitId};
+
+impl From<LedgerError> for StudyError {
+    fn from(error: LedgerError) -> Self {
+        let hint = match error {
+            LedgerError::Broken { .. } => {
+                "the ledger was changed after it was written: restore it from a copy"
+            }
+            LedgerError::Moved { .. } => "somebody else wrote to the ledger: try again",
+            _ => "see `backcut study --help`",
+        };
+        Self::invalid(error, hint)
+    }
+}
+
+/// Opens the ledger of a results folder.
+pub fn ledger(store: &Store) -> Result<Ledger, StudyError> {
+    Ok(Ledger::open(store.ledger())?)
+}
+
+/// What is kept of every study that ran in a folder.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    canonical: String,
+    units: Vec<UnitId>,
+}
+
+/// Lets a study run in a folder: the first time it is written down, later it must be the same.
+pub fn admit(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
+    if let Some(frozen) = latest(&ledger(store)?, &study.name) {
+        same(study, &frozen.canonical, "frozen", "amend it (`backcut study amend`)")?;
+    }
+    let path = store.study(&study.name);
+    match fs::read_to_string(&path) {
+        Ok(text) => {
+            let known: Known =
+                serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
+            same(study, &known.canonical, "run", "give it another name, or another --out")
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => note(study, plan, store),
+        Err(error) => Err(StudyError::io(&path)(error)),
+    }
+}
+
+fn note(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
+    let units = plan.units.iter().map(|u| u.id).collect();
+    let known = Known { canonical: study.canonical.clone(), units };
+    let mut text = serde_json::to_string(&known).unwrap_or_default();
+    text.push('\n');
+    publish(&store.study(&study.name), text.as_bytes())
+}
+
+/// The units of every study that ran in the folder, by name.
+pub fn known(store: &Store) -> Result<BTreeMap<String, Vec<UnitId>>, StudyError> {
+    let folder = store.root().join("studies");
+    let mut studies = BTreeMap::new();
+    for file in crate::store::list(&folder)? {
+        let Some(name) = file.strip_suffix(".json") else { continue };
+        let path = folder.join(&file);
+        let text = fs::read_to_string(&path).map_err(StudyError::io(&path))?;
+        let known: Known =
+            serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
+        studies.insert(name.to_owned(), known.units);
+    }
+    Ok(studies)
+}
+
+fn same(study: &Study, there: &str, what: &str, hint: &str) -> Result<(), StudyError> {
+    if there == study.canonical {
+        return Ok(());
+    }
+    let theirs: Value = serde_json::from_str(there).unwrap_or_default();
+    let mut lines = differences(&study.value(), &theirs);
+    let more = lines.len().saturating_sub(12);
+    lines.truncate(12);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    let lines = lines.join("\n  ");
+    Err(StudyError::invalid(
+        format!("study {} differs from what was {what} here:\n  {lines}", study.name),
+        hint,
+    ))
+}
+
+/// The latest entry of a study.
+pub fn latest<'a>(ledger: &'a Ledger, study: &str) -> Option<&'a Frozen> {
+    ledger.latest_entry(study).and_then(|entry| entry.frozen())
+}
+
+/// Freezes a study at a time; returns the new head.
+pub fn freeze(study: &Study, plan: &Plan, store: &Store, utc: Utc) -> Result<Hash, StudyError> {
+    fs::create_dir_all(store.root()).map_err(StudyError::io(store.root()))?;
+    let mut ledger = ledger(store)?;
+    if let Some(frozen) = latest(&ledger, &study.name) {
+        same(study, &frozen.canonical, "frozen", "amend it (`backcut study amend --reason ...`)")?;
+        return Err(StudyError::invalid(
+            format!("study {} is frozen already, exactly like this", study.name),
+            "run it (`backcut study run`)",
+        ));
+    }
+    let frozen = propose(study, plan, store, &ledger)?;
+    let head = ledger.append(utc, Body::Freeze(frozen))?;
+    note(study, plan, store)?;
+    Ok(head)
+}
+
+/// Amends a frozen study, with a reason; returns the new head.
+pub fn amend(
+    study: &Study,
+    plan: &Plan,
+    store: &Store,
+    utc: Utc,
+    reason: &str,
+) -> Result<Hash, StudyError> {
+    let mut ledger = ledger(store)?;
+    let Some(entry) = ledger.latest_entry(&study.name) else {
+        return Err(StudyError::invalid(
+            format!("study {} was never frozen here", study.name),
+            "freeze it (`backcut study freeze`)",
+        ));
+    };
+    if entry.frozen().is_some_and(|f| f.canonical == study.canonical) {
+        return Err(StudyError::invalid(
+            format!("study {} has not changed since it was frozen", study.name),
+            "nothing to amend",
+        ));
+    }
+    let amends = entry.hash;
+    let frozen = propose(study, plan, store, &ledger)?;
+    let reason = reason.to_owned();
+    let head = ledger.append(utc, Body::Amend(Amendment { amends, reason, frozen }))?;
+    note(study, plan, store)?;
+    Ok(head)
+}
+
+/// What would be frozen now. Refuses a study that asks for more than it could be granted.
+fn propose(
+    study: &Study,
+    plan: &Plan,
+    store: &Store,
+    ledger: &Ledger,
+) -> Result<Frozen, StudyError> {
+    let found = store.scan()?;
+    let mut frozen = Frozen::new(&*study.name, &*study.canonical, analysis_inputs(study));
+    for place in &plan.places {
+        let unit = &plan.units[place.unit as usize];
+        let id = hash(&unit.id);
+        let is_reused = unit.measured.is_none() && study.arms[place.arm as usize].origin.is_some();
+        match found.get(&unit.id) {
+            Some(recorded) if is_reused => {
+                let content = Summary::load(store, &unit.id, *recorded)?.content;
+                frozen.reused.push(Reused { unit: id, content: parse(&content)? });
+            }
+            _ => frozen.new.push(id),
+        }
+    }
+    frozen.existing = existing(study, store, &found)?;
+    for family in &study.families {
+        frozen.contrasts.extend(commitments(family));
+    }
+    let needed = |contrast: &Commitment| {
+        let family =
+            study.families.iter().find(|f| commitments(f).iter().any(|c| c.name == contrast.name));
+        family.map_or_else(Vec::new, |f| {
+            let units = units_of(study, plan, f, &contrast.name);
+            units.iter().map(|u| hash(&plan.units[*u as usize].id)).collect()
+        })
+    };
+    check_asks(ledger, &frozen, needed).map_err(|error| {
+        StudyError::invalid(error, "ask for less, or use sources that nothing was computed on")
+    })?;
+    Ok(frozen)
+}
+
+/// Results on this study's sources, whoever computed them.
+fn existing(
+    study: &Study,
+    store: &Store,
+    found: &std::collections::HashMap<UnitId, Recorded>,
+) -> Result<Vec<Hash>, StudyError> {
+    let seeds: BTreeSet<u64> = study.grids.iter().flat_map(|g| g.sources.iter().copied()).collect();
+    let mut ids: Vec<(&UnitId, &Recorded)> = found.iter().collect();
+    ids.sort_unstable_by_key(|(id, _)| **id);
+    let mut existing = Vec::new();
+    for (id, recorded) in ids {
+        let is_ours = match Record::load(store, id, *recorded)?.definition {
+            Definition::Train { seed, .. } => seeds.contains(&seed),
+            Definition::Measure { .. } => false,
+        };
+        if is_ours {
+            existing.push(hash(id));
+        }
+    }
+    Ok(existing)
+}
+
+/// A family's contrasts as the ledger holds them. What decides a row besides its expression (margin,
+/// bound, size, level, quantity) is part of the family's name there.
+pub fn commitments(family: &StudyFamily) -> Vec<Commitment> {
+    let table = &family.table;
+    let settings = canonical(&json!({
+        "size": table.size, "alpha": table.alpha, "bound": table.bound,
+        "margin": table.margin, "quantity": table.quantity, "at": table.at,
+    }));
+    let commitment = |contrast: &backcut_stats::Contrast| Commitment {
+        name: format!("{}: {}", table.name, contrast.name),
+        family: format!("{} {settings}", table.name),
+        expression: contrast.text.clone(),
+        direction: match (contrast.direction, table.margin) {
+            (Some(direction), _) => Some(format!("{direction:?}").to_lowercase()),
+            (None, Some(margin)) => Some(format!("below {margin}")),
+            (None, None) => None,
+        },
+        asks: Some(match family.asks {
+            backcut_stats::Status::Confirmatory => Status::Confirmatory,
+            backcut_stats::Status::Prespecified => Status::Prespecified,
+            backcut_stats::Status::Descriptive => Status::Descriptive,
+            backcut_stats::Status::PostHoc => Status::PostHoc,
+        }),
+    };
+    family.params.contrasts.iter().map(commitment).collect()
+}
+
+/// The units whose results a contrast uses, by index.
+pub fn units_of(study: &Study, plan: &Plan, family: &StudyFamily, commitment: &str) -> Vec<u32> {
+    let names = commitments(family);
+    let position = names.iter().position(|c| c.name == commitment);
+    let Some(contrast) = position.and_then(|p| family.params.contrasts.get(p)) else {
+        return Vec::new();
+    };
+    let cells: BTreeSet<&str> = contrast.cells().into_iter().collect();
+    let uses = |arm: &str, condition: &str| {
+        cells.contains(&*format!("{arm}@{condition}")) || cells.contains(&*format!("{arm}@*"))
+    };
+    let mut units: Vec<u32> = Vec::new();
+    for place in &plan.places {
+        let arm = &study.arms[place.arm as usize];
+        let (condition, _) = &study.grids[arm.grid].conditions[place.condition as usize];
+        let is_kind = family.table.quantity.is_some() == place.measured.is_some();
+        if is_kind && uses(&arm.name, condition) {
+            units.push(place.unit);
+        }
+    }
+    units.sort_unstable();
+    units.dedup();
+    units
+}
+
+/// The hash of everything that an analysis reads besides results.
+fn analysis_inputs(study: &Study) -> Hash {
+    let value = study.value();
+    let inputs = json!({
+        "families": value["families"], "comparisons": value["comparisons"],
+        "draws": 100_000, "seed": 0, "generator": "philox4x32-10",
+    });
+    Hash::of(canonical(&inputs).as_bytes())
+}
+
+/// A unit's id as the ledger writes it.
+pub fn hash(id: &UnitId) -> Hash {
+    Hash::from_bytes(*id.bytes())
+}
+
+/// Reads a hash.
+pub fn parse(text: &str) -> Result<Hash, StudyError> {
+    text.parse()
+        .map_err(|_| StudyError::invalid(format!("{text:?} is no hash"), "verify the folder"))
+}
+
+/// The hash of a study's canonical bytes, as the ledger has it.
+pub fn file_hash(study: &Study) -> String {
+    sha256(study.canonical.as_bytes())
+}

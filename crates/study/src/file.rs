@@ -1,0 +1,245 @@
+//! Study files as they are written: TOML, every unknown key an error that names the nearest one.
+//!
+//! Nothing is resolved here. [`crate::Study::resolve`] fills defaults, loads reused studies and checks
+//! that what was written can run; the schema for editors is derived from these very types.
+
+use backcut_measure::Measurement;
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{StudyError, nearest};
+
+/// A study file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StudyFile {
+    /// Short name: letters, digits, `-` and `_`. Tables are kept under it.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Longer remarks.
+    #[serde(default)]
+    pub note: String,
+    /// The system; may be left out where every arm is reused.
+    #[serde(default)]
+    pub system: Option<SystemTable>,
+    /// Departures from the system's own optimizer.
+    #[serde(default)]
+    pub optimizer: OptimizerTable,
+    /// Where the sources' seeds come from; left out, the grids of the reused studies are taken.
+    #[serde(default)]
+    pub sources: Option<Sources>,
+    /// Conditions by label: settings of the system that the condition changes.
+    #[serde(default)]
+    pub conditions: IndexMap<String, Map<String, Value>>,
+    /// Updates between evaluations of the panel [default: 200]; the last update is always evaluated.
+    #[serde(default)]
+    pub evaluate_every: Option<u64>,
+    /// Arms by name.
+    #[serde(default)]
+    pub arms: IndexMap<String, ArmTable>,
+    /// Arms of other studies that this one compares with or starts from.
+    #[serde(default)]
+    pub reuse: Vec<Reuse>,
+    /// What is measured at kept states.
+    #[serde(default)]
+    pub measurements: Vec<MeasurementTable>,
+    /// Families of contrasts, with the status they ask for.
+    #[serde(default)]
+    pub families: Vec<FamilyTable>,
+    /// Two-sample comparisons of endpoints of different sources.
+    #[serde(default)]
+    pub comparisons: Vec<ComparisonTable>,
+}
+
+/// The system of a study.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SystemTable {
+    /// Its name.
+    pub name: String,
+    /// Settings that differ from its defaults, in all conditions.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+}
+
+/// Optimizer settings that differ from the system's own.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OptimizerTable {
+    /// Threshold of the global-norm clip.
+    pub clip: Option<f64>,
+    /// Learning rate.
+    pub rate: Option<f64>,
+    /// Decay of AdamW's first moment.
+    pub beta1: Option<f64>,
+    /// Decay of AdamW's second moment.
+    pub beta2: Option<f64>,
+    /// AdamW's epsilon.
+    pub eps: Option<f64>,
+    /// Decoupled weight decay.
+    pub decay: Option<f64>,
+}
+
+/// The seeds of a study.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sources {
+    /// The first of consecutive seeds.
+    pub first: Option<u64>,
+    /// How many.
+    pub count: Option<u64>,
+    /// Or the seeds themselves.
+    pub seeds: Option<Vec<u64>>,
+}
+
+/// One arm.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArmTable {
+    /// The backward graph, as `FF`, `F_SG` or `SEG-8`.
+    pub cut: String,
+    /// Forward window of the memory, in training and evaluation.
+    pub window: Option<u64>,
+    /// The arm it branches from; left out, it starts from initialization.
+    pub from: Option<String>,
+    /// The update of that arm at which it branches [default: its last].
+    pub at: Option<u64>,
+    /// Updates at its end, those before the branch included.
+    pub updates: u64,
+    /// Sampling stream, `a` or `b` [default: a].
+    pub stream: Option<String>,
+    /// Updates at which the panel is evaluated.
+    pub evaluate: Option<Vec<u64>>,
+    /// Updates whose checkpoint is kept.
+    #[serde(default)]
+    pub keep: Vec<u64>,
+    /// The conditions it runs under [default: all].
+    pub conditions: Option<Vec<String>>,
+}
+
+/// Arms of another study.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reuse {
+    /// Its file, relative to this one.
+    pub study: String,
+    /// The arms.
+    pub arms: Vec<String>,
+}
+
+/// A measurement at kept states of some arms.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MeasurementTable {
+    /// The arms whose states are measured.
+    pub of: Vec<String>,
+    /// At which updates [default: the arm's last].
+    #[serde(default)]
+    pub at: Option<Vec<u64>>,
+    /// The arm whose observations are used by all (for probes on common inputs).
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// What is measured: `kind` and its settings.
+    #[serde(flatten)]
+    #[schemars(with = "Map<String, Value>")]
+    pub what: Measurement,
+}
+
+/// A family of contrasts that share a level.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FamilyTable {
+    /// Its name.
+    pub name: String,
+    /// The status it asks for: `confirmatory`, `prespecified`, `descriptive` or `post hoc`.
+    pub asks: String,
+    /// Contrasts, as `h1 = [w1@0.20] - [FF@0.20] > 0`.
+    pub contrasts: Vec<String>,
+    /// How many comparisons share the level [default: as many as are listed].
+    pub size: Option<usize>,
+    /// The level [default: 0.05].
+    pub alpha: Option<f64>,
+    /// `two-sided` or `one-sided` endpoints [default: two-sided].
+    pub bound: Option<String>,
+    /// Noninferiority margin.
+    pub margin: Option<f64>,
+    /// Also say how many sources a noninferiority study with this power would need.
+    pub plan_power: Option<f64>,
+    /// Contrasts over a measured quantity instead of the evaluation error: `quantity`,
+    /// `quantity/part` or `quantity/part/cut`.
+    pub quantity: Option<String>,
+    /// The update that is compared [default: the arm's last].
+    pub at: Option<u64>,
+}
+
+/// Endpoints of one study's sources against those of another's.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComparisonTable {
+    /// Its name.
+    pub name: String,
+    /// `permutation` of means or `kolmogorov-smirnov`.
+    pub kind: String,
+    /// A cell, as `FF@0.20`.
+    pub left: String,
+    /// A cell.
+    pub right: String,
+}
+
+impl StudyFile {
+    /// Reads TOML. `origin` names the file in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, StudyError> {
+        toml::from_str(text).map_err(|error| {
+            let message = error.message().to_owned();
+            let line = error.span().map(|s| text[..s.start.min(text.len())].matches('\n').count());
+            let place = line.map_or(String::new(), |l| format!(", line {}", l + 1));
+            StudyError::invalid(format!("{origin}{place}: {message}"), hint(&message))
+        })
+    }
+}
+
+/// The JSON schema of study files, for editors.
+pub fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(&schemars::schema_for!(StudyFile))
+        .unwrap_or_else(|_| "{}".to_owned());
+    text.push('\n');
+    text
+}
+
+/// For an unknown key, the nearest known one; serde lists them in its message.
+fn hint(message: &str) -> String {
+    let fallback = "compare with `backcut study template`";
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    if !message.starts_with("unknown field") && !message.starts_with("unknown variant") {
+        return fallback.to_owned();
+    }
+    let Some(key) = quoted.next() else { return fallback.to_owned() };
+    match nearest(key, quoted) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => fallback.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_are_errors_with_line_and_hint() {
+        let text = "name = \"x\"\ntitle = \"y\"\n[arms.FF]\ncut = \"FF\"\nupdats = 5\n";
+        let error = StudyFile::parse(text, "x.toml").unwrap_err();
+        assert!(error.to_string().contains("x.toml, line"), "{error}");
+        assert!(error.to_string().contains("`updats`"), "{error}");
+        assert_eq!(error.hint(), "did you mean `updates`?");
+    }
+
+    #[test]
+    fn measurements_know_their_keys_too() {
+        let text =
+            "name = \"x\"\ntitle = \"y\"\n[[measurements]]\nkind = \"masking\"\nof = [\"FF\"]\n";
+        let error = StudyFile::parse(text, "x.toml").unwrap_err();
+        assert!(error.to_string().contains("windows"), "{error}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Where a study stands: the plan against the files. The queue of a scheduler plays no part.
+
+use std::time::Duration;
+
+use crate::claim::{Claims, Seen};
+use crate::error::StudyError;
+use crate::plan::Plan;
+use crate::store::{Recorded, Store};
+
+/// The state of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum UnitState {
+    /// It has a result.
+    Done,
+    /// Somebody computes it.
+    Running,
+    /// It was begun, and nobody computes it.
+    Interrupted,
+    /// It failed.
+    Failed,
+    /// What it starts from failed.
+    Blocked,
+    /// Nobody has begun it.
+    Pending,
+}
+
+impl UnitState {
+    /// All states, in the order they are shown.
+    pub const ALL: [Self; 6] =
+        [Self::Done, Self::Running, Self::Interrupted, Self::Failed, Self::Blocked, Self::Pending];
+
+    /// The word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Pending => "pending",
+        }
+    }
+}
+
+/// The states of all units of a plan, by index.
+pub fn states(
+    plan: &Plan,
+    store: &Store,
+    stale_after: Duration,
+) -> Result<Vec<UnitState>, StudyError> {
+    let found = store.scan()?;
+    let begun = store.begun()?;
+    let claims = Claims::look_at(store.claims(), stale_after);
+    let mut states: Vec<UnitState> = Vec::with_capacity(plan.units.len());
+    for unit in &plan.units {
+        let is_stuck =
+            |n: &u32| matches!(states[*n as usize], UnitState::Failed | UnitState::Blocked);
+        let state = match found.get(&unit.id) {
+            Some(Recorded::Done) => UnitState::Done,
+            Some(Recorded::Failed) => UnitState::Failed,
+            None if begun.binary_search(&unit.id).is_ok() => match claims.look(&unit.id) {
+                Seen::Held(_) => UnitState::Running,
+                Seen::Stale(_) | Seen::Free => UnitState::Interrupted,
+            },
+            None if unit.needs.iter().flatten().any(is_stuck) => UnitState::Blocked,
+            None => UnitState::Pending,
+        };
+        states.push(state);
+    }
+    Ok(states)
+}
+
+/// How many units are in each state, in the order of [`UnitState::ALL`].
+pub fn counts(states: &[UnitState]) -> [usize; 6] {
+    UnitState::ALL.map(|state| states.iter().filter(|s| **s == state).count())
+}

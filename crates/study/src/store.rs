@@ -1,0 +1,186 @@
+//! The results folder: which file is called what, and how files come to be.
+//!
+//! | path | holds |
+//! | --- | --- |
+//! | `ledger.jsonl` | what was frozen when ([`backcut_ledger`]) |
+//! | `studies/NAME.json` | the canonical form of every study that ran here |
+//! | `units/ab/ID.done.json` | the result of a unit; `ID.failed.json` if it failed |
+//! | `units/ab/ID/` | beside it: its log, and checkpoints that are kept |
+//! | `work/ID/` | the saved state of a unit that is running or was interrupted |
+//! | `claims/ID` | who is computing it |
+//! | `tables/NAME/` | what `collect` made |
+//!
+//! **The name says the state.** Whether a unit is done or failed can be told from a directory listing,
+//! so looking at 100,000 units reads no file. Every file appears by a rename from a name that only its
+//! writer knows: several processes and hosts may share the folder, and a kill leaves no half file.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::StudyError;
+use crate::unit::UnitId;
+
+/// What the listing says of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recorded {
+    /// It has a result.
+    Done,
+    /// It failed; that is its outcome.
+    Failed,
+}
+
+/// A results folder.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// Distinguishes temporary names within a process.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Store {
+    /// A results folder, existing or to come.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> PathBuf {
+        self.root.join("ledger.jsonl")
+    }
+
+    /// The canonical form of a study.
+    pub fn study(&self, name: &str) -> PathBuf {
+        self.root.join("studies").join(format!("{name}.json"))
+    }
+
+    /// The tables of a study.
+    pub fn tables(&self, name: &str) -> PathBuf {
+        self.root.join("tables").join(name)
+    }
+
+    /// The folder of claims.
+    pub fn claims(&self) -> PathBuf {
+        self.root.join("claims")
+    }
+
+    /// The saved state of an unfinished unit.
+    pub fn work(&self, id: &UnitId) -> PathBuf {
+        self.root.join("work").join(id.to_string())
+    }
+
+    fn units(&self, id: &UnitId) -> PathBuf {
+        self.root.join("units").join(format!("{:02x}", id.first()))
+    }
+
+    /// The record of a unit in a state.
+    pub fn record(&self, id: &UnitId, recorded: Recorded) -> PathBuf {
+        let state = match recorded {
+            Recorded::Done => "done",
+            Recorded::Failed => "failed",
+        };
+        self.units(id).join(format!("{id}.{state}.json"))
+    }
+
+    /// What lies beside a unit's record.
+    pub fn beside(&self, id: &UnitId) -> PathBuf {
+        self.units(id).join(id.to_string())
+    }
+
+    /// A kept checkpoint.
+    pub fn checkpoint(&self, id: &UnitId, update: u64) -> PathBuf {
+        self.beside(id).join(format!("checkpoint-{update:06}.safetensors"))
+    }
+
+    /// A unit's log.
+    pub fn log(&self, id: &UnitId) -> PathBuf {
+        self.beside(id).join("log.bin")
+    }
+
+    /// The ledger's head; zeros before the first entry.
+    pub fn head(&self) -> Result<String, StudyError> {
+        Ok(crate::commit::ledger(self)?.head().to_string())
+    }
+
+    /// What one unit's files say.
+    pub fn recorded(&self, id: &UnitId) -> Option<Recorded> {
+        [Recorded::Done, Recorded::Failed].into_iter().find(|r| self.record(id, *r).exists())
+    }
+
+    /// Every unit in the folder, from the listing alone.
+    pub fn scan(&self) -> Result<HashMap<UnitId, Recorded>, StudyError> {
+        let mut found = HashMap::new();
+        let units = self.root.join("units");
+        for folder in list(&units)? {
+            for name in list(&units.join(&folder))? {
+                let Some((id, state)) = name.split_once('.') else { continue };
+                let recorded = match state {
+                    "done.json" => Recorded::Done,
+                    "failed.json" => Recorded::Failed,
+                    _ => continue,
+                };
+                let Ok(id) = id.parse() else { continue };
+                let place = found.entry(id).or_insert(recorded);
+                if recorded == Recorded::Done {
+                    *place = Recorded::Done;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Units with a saved state or a claim.
+    pub fn begun(&self) -> Result<Vec<UnitId>, StudyError> {
+        let mut ids = Vec::new();
+        for folder in ["work", "claims"] {
+            let names = list(&self.root.join(folder))?;
+            ids.extend(names.iter().filter_map(|name| name.parse::<UnitId>().ok()));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+}
+
+/// The names in a folder; none if it is not there.
+pub(crate) fn list(folder: &Path) -> Result<Vec<String>, StudyError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StudyError::io(folder)(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(StudyError::io(folder))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+/// Puts `bytes` at `path`, whole or not at all, whoever else writes there.
+pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(StudyError::io(folder))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unique = NEXT.fetch_add(1, Ordering::Relaxed);
+    let temporary = folder.join(format!(".{name}.{}.{unique}.tmp", std::process::id()));
+    let write = || {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        File::open(folder)?.sync_all()
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&temporary); // the first error is the one to report
+        StudyError::io(path)(error)
+    })
+}

@@ -1,0 +1,96 @@
+//! A unit's record, read for tables: everything but the errors per trajectory.
+//!
+//! Ten thousand records are read in seconds because the long lists are skipped and only the seal is
+//! checked; `verify` checks the rest.
+
+use backcut_measure::Finding;
+use backcut_training::sha256;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::error::StudyError;
+use crate::store::{Recorded, Store};
+use crate::unit::UnitId;
+
+/// What tables need of a record.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Summary {
+    /// The outcome.
+    pub outcome: Short,
+    /// SHA-256 of definition and outcome.
+    pub content: String,
+    /// The ledger's head when it began.
+    pub head: String,
+    /// Seconds of computing.
+    pub seconds: f64,
+}
+
+/// An outcome without its long lists.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Short {
+    /// Trained.
+    Trained {
+        /// Updates that were clipped.
+        clipped: u64,
+        /// Mean error by update.
+        evaluations: Vec<(u64, f64)>,
+    },
+    /// Measured.
+    Measured {
+        /// What was found.
+        findings: Vec<Finding>,
+    },
+    /// Failed.
+    Failed {
+        /// Why.
+        what: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Partial {
+    outcome: PartialOutcome,
+    content: String,
+    head: String,
+    seconds: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+enum PartialOutcome {
+    Trained { clipped: u64, evaluations: Vec<PartialEvaluation> },
+    Measured { findings: Vec<Finding> },
+    Failed { what: String },
+}
+
+#[derive(Deserialize)]
+struct PartialEvaluation {
+    update: u64,
+    mean: f64,
+    #[serde(rename = "errors")]
+    _errors: IgnoredAny,
+}
+
+impl Summary {
+    /// Reads a record for tables.
+    pub fn load(store: &Store, id: &UnitId, recorded: Recorded) -> Result<Self, StudyError> {
+        let path = store.record(id, recorded);
+        let text = std::fs::read_to_string(&path).map_err(StudyError::io(&path))?;
+        let sealed = text.strip_suffix('\n').and_then(|t| t.rsplit_once('\n'));
+        let (json, _) = sealed
+            .filter(|(json, seal)| sha256(json.as_bytes()) == *seal)
+            .ok_or_else(|| StudyError::damaged(&path, "its seal does not match its content"))?;
+        let partial: Partial =
+            serde_json::from_str(json).map_err(|e| StudyError::damaged(&path, e))?;
+        let outcome = match partial.outcome {
+            PartialOutcome::Trained { clipped, evaluations } => {
+                let evaluations = evaluations.iter().map(|e| (e.update, e.mean)).collect();
+                Short::Trained { clipped, evaluations }
+            }
+            PartialOutcome::Measured { findings } => Short::Measured { findings },
+            PartialOutcome::Failed { what } => Short::Failed { what },
+        };
+        let Partial { content, head, seconds, .. } = partial;
+        Ok(Self { outcome, content, head, seconds })
+    }
+}
