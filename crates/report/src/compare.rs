@@ -27,7 +27,7 @@ pub struct Ours {
     pub why: String,
     /// The study's verdict, if it judged this contrast.
     pub verdict: String,
-    /// Sources that it rests on.
+    /// Sources that it rests on; 0 where the study does not say.
     pub n: usize,
     /// Sources that were left out because a value is missing.
     pub missing: Vec<String>,
@@ -59,7 +59,9 @@ fn candidates(study: &str) -> Vec<&str> {
 }
 
 fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String> {
-    let judged = judged(results, entry, study);
+    // A pointwise interval is computed here; a family's is read from the study that judged it.
+    let judged = judged(results, entry, study)
+        .filter(|_| !entry.kind.starts_with("pointwise") || entry.measure.is_some());
     let estimate = estimate(results, entry, study);
     if let (Statistic::Mean, Some(row), Some(mean)) =
         (entry.statistic, judged, judged.and_then(|row| row.mean))
@@ -108,7 +110,9 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
 /// The row of the study's analysis that is this contrast, by meaning or by name.
 fn judged<'r>(results: &'r Results, entry: &Entry, study: &str) -> Option<&'r Judged> {
     let rows = &results.study(study)?.analysis;
-    let by_name = |row: &&Judged| entry.names.contains(&row.contrast);
+    let by_name = |row: &&Judged| {
+        entry.names.iter().any(|name| *name == format!("{}/{}", row.family, row.contrast))
+    };
     let by_meaning = |row: &&Judged| {
         entry.expression.as_deref().is_some_and(|text| same_contrast(text, &row.expression))
     };
@@ -161,6 +165,16 @@ fn measured(results: &Results, measure: &Measure, study: &str) -> Result<Estimat
         return Err(format!("no source of {study} has `{quantity}` at every condition needed"));
     }
     Ok(results.from_values(values, missing))
+}
+
+impl Ours {
+    /// The study and how many of its sources the number rests on.
+    pub fn place(&self) -> String {
+        match self.n {
+            0 => self.study.clone(),
+            n => format!("{}, n = {n}", self.study),
+        }
+    }
 }
 
 /// How ours and the paper's stand to each other.

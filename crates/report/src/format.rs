@@ -65,8 +65,9 @@ pub fn published(mean: f64, interval: Option<[f64; 2]>) -> String {
     let decimals = |value: f64| exact(value).split_once('.').map_or(0, |(_, after)| after.len());
     let [low, high] = interval.unwrap_or([mean, mean]);
     let written = decimals(mean).max(decimals(low)).max(decimals(high));
-    let decimals = written.min(decimals_for(mean, interval).max(decimals_for(mean, None)));
-    show(mean, interval, decimals)
+    let most =
+        interval.map_or(written, |_| decimals_for(mean, interval).max(decimals_for(mean, None)));
+    show(mean, interval, written.min(most))
 }
 
 /// A number as a file holds it: the shortest text that reads back to the same bits.

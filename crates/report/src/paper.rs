@@ -69,7 +69,7 @@ pub struct Entry {
     pub expression: Option<String>,
     /// Ours: a measured quantity.
     pub measure: Option<Measure>,
-    /// Names under which a study's analysis may hold it.
+    /// Names (`family/contrast`) under which a study's analysis holds it.
     #[serde(default)]
     pub names: Vec<String>,
     /// What is made of the values per source.
@@ -158,7 +158,9 @@ mod tests {
             if let Some(text) = &entry.expression {
                 assert!(Contrast::parse(text).is_ok(), "{text}");
             }
-            assert!(entry.expression.is_some() != entry.measure.is_some(), "{}", entry.id);
+            let ways = [entry.expression.is_some(), entry.measure.is_some()];
+            assert!(ways != [true, true], "{}", entry.id);
+            assert!(ways != [false, false] || !entry.names.is_empty(), "{}", entry.id);
             if let (Some(value), Some([low, high])) = (entry.paper, entry.interval) {
                 assert!(low <= value && value <= high, "{} {}", entry.id, entry.condition);
             }

@@ -53,7 +53,7 @@ pub fn reproduction(results: &Results) -> Result<String, ReportError> {
             with_kind(&our_text(entry, ours), &ours.kind),
             yes_or_no(agreement.same_direction),
             yes_or_no(agreement.overlap),
-            format!("{}, {} sources of {}", ours.status, ours.n, ours.study),
+            format!("{} ({})", ours.status, ours.place()),
         ];
         let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
     }
@@ -114,16 +114,7 @@ fn sources(out: &mut String, results: &Results) {
     for study in results.studies() {
         let states: Vec<String> =
             study.states().iter().map(|(state, count)| format!("{count} {state}")).collect();
-        let wanted = [
-            "file hash",
-            "file_hash",
-            "hash",
-            "version",
-            "numerics",
-            "machine",
-            "frozen at",
-            "frozen_at",
-        ];
+        let wanted = ["study file sha256", "numerics", "program", "machine", "frozen at"];
         let facts: Vec<String> =
             wanted.iter().filter_map(|key| Some(format!("{key} {}", study.fact(key)?))).collect();
         let cells = [study.name.clone(), states.join(", "), facts.join("; ")];

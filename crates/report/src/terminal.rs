@@ -41,7 +41,7 @@ pub fn summary_text(results: &Results, study: &str) -> Result<String, ReportErro
         let verdict =
             if ours.verdict.is_empty() { String::new() } else { format!("; {}", ours.verdict) };
         let words = agreement(&entry, &ours).words;
-        let line = format!("    {words}; {}{verdict}; n = {}", ours.status, ours.n);
+        let line = format!("    {words}; {}{verdict}; {}", ours.status, ours.place());
         push(&mut body, &plain(&line), 4);
     }
     if body.is_empty() {

@@ -136,8 +136,9 @@ fn panel(cut: &DesignEdges) -> Panel {
                 format!("M{a:.1} {:.1}V{:.1}H{b:.1}V{:.1}", LINE + 6.0, LINE + 18.0, LINE + 6.0)
             }
             EdgeKind::Memory => {
-                let height = 22.0 + 88.0 * (edge.to - edge.from) as f64 / longest;
-                let (middle, top) = (f64::midpoint(a, b), (LINE - 4.0 - height).max(12.0));
+                // A curve rises to half of what its control point does.
+                let height = 2.0 * (10.0 + 60.0 * (edge.to - edge.from) as f64 / longest);
+                let (middle, top) = (f64::midpoint(a, b), LINE - 5.0 - height);
                 format!("M{a:.1} {:.1}Q{middle:.1} {top:.1} {b:.1} {:.1}", LINE - 5.0, LINE - 5.0)
             }
         };

@@ -18,10 +18,10 @@ pub const INTERACTION: &str = "interaction";
 /// The difference of the two placements, behind a layer's prefix.
 pub const PLACEMENT: &str = "placement";
 /// The norm of the velocity-input weights.
-pub const INPUT_WEIGHT: &str = "input_weight_norm";
+pub const INPUT_WEIGHT: &str = "input_weight.norm";
 /// The change of the error with another trajectory's history.
-pub const DONOR_COST: &str = "donor_cost";
+pub const DONOR_COST: &str = "donor.cost";
 /// The relative change of the error with a window at evaluation.
-pub const MASKING: &str = "masking_relative";
+pub const MASKING: &str = "masking.relative";
 /// The part that stands for all parameters.
 pub const ALL: &str = "all";

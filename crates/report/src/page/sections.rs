@@ -47,6 +47,7 @@ pub fn write(html: &mut String, results: &Results, title: &str) -> Result<(), Re
     } else {
         table(html, &contrasts, "cards");
     }
+    extras(html, results);
     html.push_str("<h2 id=\"units\">Failed and missing units</h2>\n");
     table(html, &build(results, "units")?, "cards");
     about(html, results)?;
@@ -120,6 +121,24 @@ fn folded(html: &mut String, content: &Table) {
     );
     table(html, content, "");
     html.push_str("</details>\n");
+}
+
+/// Plans and comparisons, as the studies wrote them.
+fn extras(html: &mut String, results: &Results) {
+    for study in results.studies() {
+        for extra in &study.extras {
+            let shown = Table {
+                name: file_name(&format!("{}-{}", study.name, extra.title)),
+                title: format!("{} ({})", extra.title, study.name),
+                columns: extra.columns.clone(),
+                rows: extra.rows.clone(),
+                notes: Vec::new(),
+                csv: extra.csv(),
+            };
+            let _ = writeln!(html, "<h3>{}</h3>", xml(&shown.title));
+            table(html, &shown, "cards");
+        }
+    }
 }
 
 fn about(html: &mut String, results: &Results) -> Result<(), ReportError> {

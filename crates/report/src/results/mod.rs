@@ -7,7 +7,7 @@ mod study;
 
 pub use about::Ledger;
 pub use cells::canonical_condition;
-pub use study::{Evaluation, Judged, Measurement, Provenance, SourceValues, Study, Unit};
+pub use study::{Evaluation, Extra, Judged, Measurement, Provenance, SourceValues, Study, Unit};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

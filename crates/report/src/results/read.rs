@@ -11,13 +11,14 @@ use crate::error::ReportError;
 /// A table's rows, with the columns that were asked for.
 pub struct Rows {
     path: PathBuf,
-    columns: Vec<usize>,
+    columns: Vec<Option<usize>>,
     names: &'static [&'static str],
     records: Vec<csv::StringRecord>,
 }
 
 impl Rows {
-    /// Reads a file; a file that does not exist has no rows.
+    /// Reads a file; a file that does not exist has no rows. A name that starts with `?` may be missing
+    /// and then reads as empty.
     pub fn open(path: &Path, names: &'static [&'static str]) -> Result<Self, ReportError> {
         let path = path.to_owned();
         let problem =
@@ -37,8 +38,13 @@ impl Rows {
         let header = reader.headers().map_err(|e| problem(in_row(&e), e.to_string()))?.clone();
         let mut columns = Vec::with_capacity(names.len());
         for name in names {
-            let at = header.iter().position(|h| h.trim() == *name);
-            columns.push(at.ok_or_else(|| problem(1, format!("there is no column `{name}`")))?);
+            let (wanted, is_optional) =
+                name.strip_prefix('?').map_or((*name, false), |n| (n, true));
+            let at = header.iter().position(|h| h.trim() == wanted);
+            if at.is_none() && !is_optional {
+                return Err(problem(1, format!("there is no column `{wanted}`")));
+            }
+            columns.push(at);
         }
         let mut records = Vec::new();
         for record in reader.into_records() {
@@ -65,7 +71,8 @@ pub struct Row<'a> {
 impl Row<'_> {
     /// A column's text.
     pub fn text(&self, column: usize) -> String {
-        self.record.get(self.rows.columns[column]).unwrap_or_default().trim().to_owned()
+        let at = self.rows.columns[column];
+        at.and_then(|at| self.record.get(at)).unwrap_or_default().trim().to_owned()
     }
 
     /// A column's number; nothing if the column is empty.

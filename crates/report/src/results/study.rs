@@ -74,6 +74,14 @@ impl Judged {
         Some([self.lower?, self.upper?])
     }
 
+    /// Sources that agree, of how many.
+    pub fn agreement(&self) -> String {
+        match self.sources {
+            Some(n) if self.agreeing.parse::<u64>().is_ok() => format!("{}/{n}", self.agreeing),
+            _ => self.agreeing.clone(),
+        }
+    }
+
     /// The kind of interval in words: bound, level, family.
     pub fn kind(&self) -> String {
         let level = self.level.map_or_else(String::new, |l| {
@@ -132,8 +140,33 @@ pub struct Unit {
     pub updates: Option<f64>,
     /// Updates whose gradient was clipped (global norm).
     pub clipped: Option<f64>,
+    /// The study that it was made for, if this one only reuses it.
+    pub origin: String,
     /// What it says about itself.
     pub note: String,
+}
+
+/// A table that is shown as it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Extra {
+    /// Its title.
+    pub title: &'static str,
+    /// The header.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Extra {
+    /// The table as CSV again.
+    pub fn csv(&self) -> String {
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|c| crate::escape::csv(c)).collect();
+            cells.join(",") + "\n"
+        };
+        let rows: Vec<String> = self.rows.iter().map(|row| line(row)).collect();
+        line(&self.columns) + &rows.concat()
+    }
 }
 
 /// Where a unit's result comes from.
@@ -172,12 +205,18 @@ pub struct Study {
     pub units: Vec<Unit>,
     /// Where results come from.
     pub provenance: Vec<Provenance>,
+    /// Plans and comparisons, shown as they are.
+    pub extras: Vec<Extra>,
     /// Facts about the run, flattened.
     pub about: Vec<(String, String)>,
     pub(super) cells: Cells,
 }
 
-const TABLES: [&str; 4] = ["endpoints.csv", "measurements.csv", "analysis.csv", "units.csv"];
+const TABLES: [&str; 5] =
+    ["endpoints.csv", "measurements.csv", "analysis.csv", "units.csv", AGREEMENT];
+
+/// What `backcut measure analytic --out` writes: shares of pairs with their intervals over seeds.
+const AGREEMENT: &str = "analytic_agreement.csv";
 
 /// Whether a folder holds a study.
 pub(super) fn holds_a_study(folder: &Path) -> bool {
@@ -202,10 +241,15 @@ impl Study {
         }
         Ok(Self {
             curves: evaluations(&folder.join("curves.csv"))?,
-            analysis: analysis(&folder.join("analysis.csv"))?,
+            analysis: {
+                let mut rows = analysis(&folder.join("analysis.csv"))?;
+                rows.extend(agreements(&folder.join(AGREEMENT))?);
+                rows
+            },
             measurements: measurements(&folder.join("measurements.csv"))?,
             units: units(&folder.join("units.csv"))?,
             provenance: provenance(&folder.join("provenance.csv"))?,
+            extras: extras(folder)?,
             about: about::facts(&folder.join("about.json"))?,
             name,
             endpoints,
@@ -218,10 +262,10 @@ impl Study {
         self.about.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// Units by state, sorted by state; endpoints stand in if there is no table of units.
+    /// Units by state, sorted by state, without those of other studies; endpoints stand in if there is no table of units.
     pub fn states(&self) -> BTreeMap<&str, usize> {
         let mut states = BTreeMap::new();
-        for unit in &self.units {
+        for unit in self.units.iter().filter(|u| u.origin.is_empty()) {
             *states.entry(unit.state.as_str()).or_default() += 1;
         }
         if self.units.is_empty() {
@@ -292,6 +336,32 @@ fn analysis(path: &Path) -> Result<Vec<Judged>, ReportError> {
     })
 }
 
+/// Agreements of the analytic system as rows of an analysis: descriptive, nothing of it is frozen.
+fn agreements(path: &Path) -> Result<Vec<Judged>, ReportError> {
+    let names = &["quantity", "ordering", "value", "lower", "upper"];
+    Rows::open(path, names)?.map(|row| {
+        Ok(Judged {
+            family: row.text(0),
+            contrast: row.text(1),
+            expression: String::new(),
+            direction: String::new(),
+            sources: None,
+            mean: row.number(2)?,
+            lower: row.number(3)?,
+            upper: row.number(4)?,
+            bound: "pointwise 95% over seeds".into(),
+            level: None,
+            size: None,
+            exact_p: None,
+            floor: None,
+            agreeing: String::new(),
+            verdict: String::new(),
+            status: "descriptive".into(),
+            why: String::new(),
+        })
+    })
+}
+
 fn measurements(path: &Path) -> Result<Vec<Measurement>, ReportError> {
     let names = &[
         "source",
@@ -322,8 +392,18 @@ fn measurements(path: &Path) -> Result<Vec<Measurement>, ReportError> {
 }
 
 fn units(path: &Path) -> Result<Vec<Unit>, ReportError> {
-    let names =
-        &["unit", "arm", "condition", "source", "from", "state", "updates", "clipped", "note"];
+    let names = &[
+        "unit",
+        "arm",
+        "condition",
+        "source",
+        "from",
+        "state",
+        "updates",
+        "clipped",
+        "note",
+        "?origin",
+    ];
     Rows::open(path, names)?.map(|row| {
         Ok(Unit {
             unit: row.text(0),
@@ -335,6 +415,7 @@ fn units(path: &Path) -> Result<Vec<Unit>, ReportError> {
             updates: row.number(6)?,
             clipped: row.number(7)?,
             note: row.text(8),
+            origin: row.text(9),
         })
     })
 }
@@ -349,4 +430,27 @@ fn provenance(path: &Path) -> Result<Vec<Provenance>, ReportError> {
             seconds: row.number(3)?,
         })
     })
+}
+
+/// Tables that only some studies have.
+const EXTRAS: [(&str, &str); 2] = [
+    ("plans.csv", "How many sources a noninferiority study would need"),
+    ("comparisons.csv", "Endpoints of unpaired sources compared"),
+];
+
+fn extras(folder: &Path) -> Result<Vec<Extra>, ReportError> {
+    let mut extras = Vec::new();
+    for (file, title) in EXTRAS {
+        let path = folder.join(file);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(ReportError::Unreadable { path, problem: error.to_string() }),
+        };
+        let raw = backcut_stats::table::RawTable::from_csv(&bytes)
+            .map_err(|error| ReportError::Table { path, row: 0, problem: error.to_string() })?;
+        let rows = raw.rows.into_iter().map(|(_, row)| row).collect();
+        extras.push(Extra { title, columns: raw.header, rows });
+    }
+    Ok(extras)
 }

@@ -34,8 +34,16 @@ pub fn contrasts(results: &Results) -> Table {
             );
         }
     }
-    let columns =
-        ["study", "contrast", "estimate", "interval", "agree", "exact p", "verdict", "status"];
+    let columns = [
+        "study",
+        "contrast",
+        "estimate",
+        "interval",
+        "agree",
+        "adjusted exact p",
+        "verdict",
+        "status",
+    ];
     Table {
         name: "contrasts".into(),
         title: "Contrasts as the studies judged them".into(),
@@ -73,7 +81,7 @@ fn cells(study: &str, row: &Judged) -> Vec<String> {
         name,
         mean + &ends,
         format!("{} ({})", row.kind(), row.family),
-        row.agreeing.clone(),
+        row.agreement(),
         p + &floor,
         row.verdict.clone(),
         row.status.clone() + &why,

@@ -49,14 +49,13 @@ pub fn summary(results: &Results, paper: &Paper) -> Table {
         let row = match ours(results, entry) {
             Ok(ours) => {
                 add_sources(&mut values, "summary", entry, &ours);
-                let study = format!("{}, n = {}", ours.study, ours.n);
                 vec![
                     entry.id.clone(),
                     text,
                     our_text(entry, &ours),
                     paper_text(entry),
                     agreement(entry, &ours).words,
-                    format!("{} ({study})", ours.status),
+                    format!("{} ({})", ours.status, ours.place()),
                 ]
             }
             Err(why) => {
@@ -91,7 +90,7 @@ pub fn summary(results: &Results, paper: &Paper) -> Table {
 pub fn comparison(results: &Results, table: &PaperTable) -> Table {
     let mut rows = Vec::new();
     let mut values = per_source_header();
-    let mut missing: Vec<String> = Vec::new();
+    let (mut missing, mut left_out): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for entry in &table.rows {
         let at =
             if entry.condition.is_empty() { NONE.to_owned() } else { condition(&entry.condition) };
@@ -99,13 +98,7 @@ pub fn comparison(results: &Results, table: &PaperTable) -> Table {
         let rest = match ours(results, entry) {
             Ok(ours) => {
                 add_sources(&mut values, &table.name, entry, &ours);
-                for source in &ours.missing {
-                    let note =
-                        format!("{}: source {source} left out for a missing value", entry.text);
-                    if !missing.contains(&note) {
-                        missing.push(note);
-                    }
-                }
+                left_out.extend(ours.missing.iter().cloned());
                 let widths = agreement(entry, &ours).widths;
                 let widths = widths.map_or_else(|| NONE.to_owned(), |w| fixed(w, 2));
                 vec![our_text(entry, &ours), paper_text(entry), widths, ours.n.to_string()]
@@ -123,11 +116,18 @@ pub fn comparison(results: &Results, table: &PaperTable) -> Table {
         "The paper's intervals: {}. Difference: (ours - the paper's) / width of the paper's interval.",
         table.intervals
     )];
-    let count = missing.len();
-    notes.extend(missing.into_iter().take(8));
-    if count > 8 {
-        notes.push(format!("and {} more notes of this kind", count - 8));
+    left_out.sort();
+    left_out.dedup();
+    if !left_out.is_empty() {
+        let shown = left_out.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+        let more = if left_out.len() > 8 {
+            format!(" and {} more", left_out.len() - 8)
+        } else {
+            String::new()
+        };
+        notes.push(format!("Left out where a value is missing: {shown}{more}."));
     }
+    notes.extend(missing.into_iter().take(8).map(|why| format!("Without a value: {why}.")));
     let columns = ["quantity", "condition", "ours", "the paper's", "difference", "sources"];
     Table {
         name: table.name.clone(),

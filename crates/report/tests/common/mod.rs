@@ -282,7 +282,7 @@ pub fn write_results(folder: &Path) {
                         * of
                         * (5.0 * level - 0.04)
                         * (1.0 + 0.2 * wobble(&[arm, part, condition, source]));
-                    rows.push((arm, String::new(), part, "masking_relative".to_owned(), value));
+                    rows.push((arm, String::new(), part, "masking.relative".to_owned(), value));
                 }
             }
             rows
@@ -299,7 +299,7 @@ pub fn write_results(folder: &Path) {
                 "warm",
                 String::new(),
                 "embed[0..3]",
-                "input_weight_norm".into(),
+                "input_weight.norm".into(),
                 0.4 - 0.2 * level + 0.01 * wobble(&["e1", condition, source]),
             )]
         },
@@ -315,7 +315,7 @@ pub fn write_results(folder: &Path) {
                 "warm",
                 String::new(),
                 "derangement",
-                "donor_cost".into(),
+                "donor.cost".into(),
                 0.001 + 0.15 * level + 0.002 * wobble(&["e3", condition, source]),
             )]
         },
