@@ -7,7 +7,7 @@ use backcut_measure::{
     ChainOptions, Finding, GradientOptions, Measurement, Rig, UpdateOptions, chain, gradient,
     measure, update,
 };
-use common::{arm, quadrotor, subject, trained};
+use common::{PointMass, arm, quadrotor, subject, trained};
 
 fn bits(findings: &[Finding]) -> Vec<(String, Option<u64>)> {
     let name = |f: &Finding| format!("{} {} {} {}", f.quantity, f.cut, f.part, f.note);
@@ -16,7 +16,7 @@ fn bits(findings: &[Finding]) -> Vec<(String, Option<u64>)> {
 
 #[test]
 fn a_rig_remembers_nothing() {
-    let system = quadrotor();
+    let system = PointMass::new();
     let mut clipped = arm(Cut::FF, 6);
     clipped.optimizer.clip = 1e-3;
     let plain = arm(Cut::F_SG, 7);
