@@ -25,6 +25,7 @@ fn every_cut_replays_what_the_trainer_does() {
                 let hash = replayed_hash(&mut rig, &subject, cut).unwrap();
                 assert_eq!(hash, log.hash, "{cut} after {updates} updates, clip {clip}");
                 let index = rig.find(cut).unwrap();
+                rig.form(index, &subject.optimizer, &state);
                 let after = trainer.model().values();
                 let made = after.iter().zip(&state.params).map(|(a, b)| (a - b).to_bits());
                 let applied = rig.vector(Layer::Applied, index).iter().map(|u| u.to_bits());
