@@ -143,7 +143,10 @@ pub fn run_study(
     if ledger.latest_entry(&study.name).is_none() && !study.families.is_empty() {
         eprintln!("note: study {} is not frozen: no row of it can be prespecified", study.name);
     }
-    let total = (0..plan.units.len() as u32).map(|u| plan.work(study, u)).sum::<u64>();
+    let found = store.scan().map_err(user)?;
+    let is_left = |u: &u32| !found.contains_key(&plan.units[*u as usize].id);
+    let left = (0..plan.units.len() as u32).filter(is_left);
+    let total = left.map(|u| plan.work(study, u)).sum::<u64>();
     let mut view = View::new(study, plan, total, options);
     let tally =
         run_units(study, plan, store, &Builtin, options, stop, &mut |event| view.hear(&event));
