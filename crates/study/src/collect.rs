@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use backcut_measure::Finding;
 use serde_json::{Value as Json, json};
 
 use crate::analyse;
@@ -102,8 +103,8 @@ impl<'a> Results<'a> {
         self.plan.places.iter().filter(is_here).map(|place| self.error(place, None)).collect()
     }
 
-    /// All tables.
-    pub fn tables(&self, store: &Store) -> Result<Vec<Table>, StudyError> {
+    /// All tables. `parts` narrows `measurements.csv` to findings of these parts; none means all.
+    pub fn tables(&self, store: &Store, parts: &[String]) -> Result<Vec<Table>, StudyError> {
         let ledger = commit::ledger(store)?;
         let mut tables = vec![
             self.endpoints(),
@@ -113,7 +114,7 @@ impl<'a> Results<'a> {
             analyse::analysis(self, &ledger)?,
         ];
         if self.plan.places.iter().any(|p| p.measured.is_some()) {
-            tables.push(self.measurements());
+            tables.push(self.measurements(parts));
         }
         tables.extend(analyse::plans(self));
         tables.extend(analyse::comparisons(self));
@@ -227,7 +228,7 @@ impl<'a> Results<'a> {
         table
     }
 
-    fn measurements(&self) -> Table {
+    fn measurements(&self, parts: &[String]) -> Table {
         let mut table = Table::new("measurements", &MEASUREMENTS);
         for place in &self.plan.places {
             let Some(m) = place.measured else { continue };
@@ -242,7 +243,8 @@ impl<'a> Results<'a> {
                 Some(Short::Measured { findings }) => findings.as_slice(),
                 _ => &[],
             };
-            for finding in findings {
+            let is_wanted = |f: &&Finding| parts.is_empty() || parts.contains(&f.part);
+            for finding in findings.iter().filter(is_wanted) {
                 let mut row = start();
                 row.extend([finding.quantity.as_str().into(), finding.cut.as_str().into()]);
                 row.extend([finding.part.as_str().into(), finding.value.into()]);

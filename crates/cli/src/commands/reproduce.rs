@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
             return Ok(Verdict::Interrupted);
         }
         has_failures |= tally.failed + tally.blocked > 0;
-        collect(&study, &plan, &store, &store.tables(&study.name), false)?;
+        collect(&study, &plan, &store, &store.tables(&study.name), &[], false)?;
     }
     let results = Results::open(&args.out.join("tables")).map_err(|e| user_error(&e))?;
     let results = results.with_design(design()?);

@@ -19,6 +19,9 @@ pub struct Args {
     /// Write the tables into DIR/NAME [default: the results folder's tables/NAME]
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
+    /// Only findings of these parts in measurements.csv, as `all` for the whole policy
+    #[arg(long, value_name = "PART,...", value_delimiter = ',')]
+    parts: Vec<String>,
     /// Write Parquet files beside the CSV files
     #[arg(long)]
     parquet: bool,
@@ -29,7 +32,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let (study, plan, store) = args.target.open()?;
     let folder =
         args.tables.as_ref().map_or_else(|| store.tables(&study.name), |t| t.join(&study.name));
-    let analysis = collect(&study, &plan, &store, &folder, args.parquet)?;
+    let analysis = collect(&study, &plan, &store, &folder, &args.parts, args.parquet)?;
     print!("{}", verdicts(&analysis));
     println!("tables: {}", folder.display());
     let failed = analysis.rows.iter().any(|row| {
@@ -44,10 +47,11 @@ pub fn collect(
     plan: &Plan,
     store: &Store,
     folder: &std::path::Path,
+    parts: &[String],
     with_parquet: bool,
 ) -> Result<Table> {
     let results = Results::read(study, plan, store).map_err(user)?;
-    let tables = results.tables(store).map_err(user)?;
+    let tables = results.tables(store, parts).map_err(user)?;
     let about = results.about(store).map_err(user)?;
     write(&tables, &about, store, folder, with_parquet).map_err(user)?;
     let states = counts(&results.states);
