@@ -245,15 +245,7 @@ impl<'a> View<'a> {
                 }
                 if self.bars.is_none() && self.last.elapsed() >= Duration::from_secs(10) {
                     self.last = Instant::now();
-                    let rate = self.done as f64 / self.began.elapsed().as_secs_f64();
-                    let left = self.total.saturating_sub(self.done) as f64 / rate.max(1e-9);
-                    eprintln!(
-                        "{}: {} units, {} updates, at most {} left",
-                        self.study.name,
-                        self.units_done,
-                        thousands(self.done as usize),
-                        words(left)
-                    );
+                    self.tell();
                 }
             }
             Event::Elsewhere { unit } => self.finish(*unit),
@@ -267,6 +259,22 @@ impl<'a> View<'a> {
                     self.say(&format!("waiting for {held} units that others compute"));
                 }
             }
+        }
+    }
+
+    /// One line on how far it is, for logs.
+    fn tell(&self) {
+        let (name, units, updates) = (&self.study.name, self.units_done, self.done as usize);
+        let left = self.total.saturating_sub(self.done) as f64;
+        if self.done == 0 || left == 0.0 {
+            eprintln!("{name}: {units} units");
+        } else {
+            let left = left / self.done as f64 * self.began.elapsed().as_secs_f64();
+            eprintln!(
+                "{name}: {units} units, {} updates, about {} left",
+                thousands(updates),
+                words(left)
+            );
         }
     }
 
