@@ -233,7 +233,9 @@ impl<'a> Results<'a> {
         for place in &self.plan.places {
             let Some(m) = place.measured else { continue };
             let update = self.study.measured[m as usize].update;
-            let [state, unit, note] = self.state(place);
+            let [state, _, note] = self.state(place);
+            // Enough to find it in units.csv; a table of findings repeats it on every row.
+            let unit: Value = self.plan.units[place.unit as usize].id.short().into();
             let start = || {
                 let mut row = self.names(place).to_vec();
                 row.push(update.into());
