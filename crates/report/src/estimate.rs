@@ -157,6 +157,9 @@ impl Results {
         columns: &mut BTreeMap<String, SourceValues>,
     ) -> Result<(), String> {
         let (arm, condition) = name.split_once('@').unwrap_or((name, ""));
+        if self.study(study).is_none() {
+            return Err(format!("study {study} was not collected"));
+        }
         if condition == "*" {
             let levels = self.study(study).map(|s| s.conditions()).unwrap_or_default();
             for level in levels.into_iter().filter(|c| c.parse::<f64>().is_ok()) {
@@ -167,11 +170,8 @@ impl Results {
             return Ok(());
         }
         let cell = self.cell(study, arm, condition);
-        let cell = cell.ok_or_else(|| match self.study(study) {
-            None => format!("study {study} was not collected"),
-            Some(_) => {
-                format!("no unit of {arm} at {} is done", crate::format::condition(condition))
-            }
+        let cell = cell.ok_or_else(|| {
+            format!("no unit of {arm} at {} is done", crate::format::condition(condition))
         })?;
         columns.insert(name.to_owned(), cell.clone());
         Ok(())

@@ -104,7 +104,8 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         caption: format!(
             "Study {study}: policies trained from initialization, error relative to FF at the last update, \
              in percent. Large marks: means over sources with pointwise 95% source-bootstrap intervals \
-             (descriptive); small marks: single sources. The two panels have scales of their own.{}",
+             (descriptive); small marks: single sources; short bars: the \
+             paper's means. The two panels have scales of their own.{}",
             data.gap_sentence()
         ),
         legend,

@@ -103,7 +103,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         caption: format!(
             "Study {study}: error of segment cuts SEG-L relative to FF at the last update, in percent; L = 1 is \
              F_SG. Means with pointwise 95% source-bootstrap intervals (descriptive), single sources behind \
-             them. Horizontal lines: the mean value of memory under the same condition.{}",
+             them. Horizontal lines: the mean value of memory under the same condition; short bars: the paper's means.{}",
             data.gap_sentence()
         ),
         legend: vec![

@@ -67,10 +67,13 @@ fn states(html: &mut String, results: &Results) {
             }
         }
     }
-    let studies = results.studies().count();
+    let studies = match results.studies().count() {
+        1 => "1 study".to_owned(),
+        count => format!("{count} studies"),
+    };
     let _ = writeln!(
         html,
-        "<p class=\"states\">{studies} studies: <b>{done}</b> units done, <b>{failed}</b> failed, <b>{other}</b> not \
+        "<p class=\"states\">{studies}: <b>{done}</b> units done, <b>{failed}</b> failed, <b>{other}</b> not \
          finished. <a href=\"#units\">Which?</a></p>"
     );
 }

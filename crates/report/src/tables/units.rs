@@ -38,7 +38,7 @@ pub fn units(results: &Results) -> Table {
                 number(unit.clipped),
                 csv(&unit.note)
             );
-            if unit.state != "done" {
+            if unit.state != "done" && unit.origin.is_empty() {
                 rows.push(vec![
                     study.name.clone(),
                     unit.arm.clone(),
