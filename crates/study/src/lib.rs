@@ -11,6 +11,7 @@ pub mod file;
 mod plan;
 pub mod record;
 pub mod replay;
+mod resolve;
 pub mod runner;
 pub mod status;
 mod store;
