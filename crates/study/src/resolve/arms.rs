@@ -147,6 +147,14 @@ impl Resolver<'_> {
                 StudyError::invalid(what, format!("conditions there: {}", labels.join(", ")))
             })
         };
-        wanted.iter().map(at).collect()
+        let chosen = wanted.iter().map(at).collect::<Result<Vec<usize>, StudyError>>()?;
+        let mut once = chosen.clone();
+        once.sort_unstable();
+        once.dedup();
+        if once.len() < chosen.len() || once.is_empty() {
+            let what = format!("arm `{name}`: conditions = {wanted:?}");
+            return Err(StudyError::invalid(what, "list each condition once"));
+        }
+        Ok(chosen)
     }
 }

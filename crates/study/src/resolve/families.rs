@@ -5,13 +5,13 @@ use backcut_stats::{Bound, Contrast, FamilyParams, Status};
 use super::resolver::Resolver;
 use crate::error::{StudyError, nearest};
 use crate::file::FamilyTable;
-use crate::study::{Arm, Grid, StudyFamily};
+use crate::study::{Arm, Grid, Measured, StudyFamily};
 
 impl Resolver<'_> {
-    pub(super) fn families(&self) -> Result<Vec<StudyFamily>, StudyError> {
+    pub(super) fn families(&self, measured: &[Measured]) -> Result<Vec<StudyFamily>, StudyError> {
         let mut families: Vec<StudyFamily> = Vec::new();
         for table in &self.file.families {
-            let family = self.family(table).map_err(|error| match error {
+            let family = self.family(table, measured).map_err(|error| match error {
                 StudyError::Invalid { what, hint } => {
                     StudyError::Invalid { what: format!("family `{}`: {what}", table.name), hint }
                 }
@@ -26,7 +26,11 @@ impl Resolver<'_> {
         Ok(families)
     }
 
-    pub(super) fn family(&self, table: &FamilyTable) -> Result<StudyFamily, StudyError> {
+    fn family(
+        &self,
+        table: &FamilyTable,
+        measured: &[Measured],
+    ) -> Result<StudyFamily, StudyError> {
         let mut contrasts = Vec::new();
         for text in &table.contrasts {
             let contrast = Contrast::parse(text).map_err(|error| {
@@ -37,6 +41,11 @@ impl Resolver<'_> {
             })?;
             for cell in contrast.cells() {
                 self.check_cell(cell)?;
+                self.check_value(cell, table, measured)?;
+            }
+            if contrasts.iter().any(|c: &Contrast| c.name == contrast.name) {
+                let what = format!("two contrasts named `{}`", contrast.name);
+                return Err(StudyError::invalid(what, "write NAME = before one of them"));
             }
             contrasts.push(contrast);
         }
@@ -84,6 +93,43 @@ impl Resolver<'_> {
             |k| format!("did you mean [{k}]?"),
         );
         Err(StudyError::invalid(format!("there is no cell [{cell}]"), hint))
+    }
+
+    /// That a cell has the value that the family compares.
+    fn check_value(
+        &self,
+        cell: &str,
+        table: &FamilyTable,
+        measured: &[Measured],
+    ) -> Result<(), StudyError> {
+        let Some((name, condition)) = cell.split_once('@') else { return Ok(()) };
+        let has_condition = |arm: &Arm| {
+            let labels = &self.grids[arm.grid].conditions;
+            condition == "*" || arm.conditions.iter().any(|&c| labels[c].0 == condition)
+        };
+        for (index, arm) in self.arms.iter().enumerate() {
+            if arm.name != name || !has_condition(arm) {
+                continue;
+            }
+            let at = table.at.unwrap_or(arm.updates);
+            let (is_there, verb, updates): (bool, _, Vec<u64>) = if table.quantity.is_some() {
+                let of = measured.iter().filter(|m| m.arm == index).map(|m| m.update);
+                (of.clone().any(|u| u == at), "measured", of.collect())
+            } else {
+                let of = &arm.evaluations;
+                (of.contains(&at), "evaluated", of.clone())
+            };
+            if !is_there {
+                let what = format!("`{name}` is not {verb} at update {at}");
+                let hint = if updates.is_empty() {
+                    "add it to [[measurements]]".to_owned()
+                } else {
+                    format!("it is {verb} at {updates:?}: choose with `at`")
+                };
+                return Err(StudyError::invalid(what, hint));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn check_comparisons(&self) -> Result<(), StudyError> {

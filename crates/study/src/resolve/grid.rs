@@ -84,9 +84,15 @@ pub(super) fn seeds(sources: &Sources) -> Result<Vec<u64>, StudyError> {
         (None, None, Some(seeds)) => seeds.clone(),
         _ => return Err(StudyError::invalid("sources are not clear", hint)),
     };
-    let distinct: BTreeSet<u64> = seeds.iter().copied().collect();
-    if seeds.is_empty() || distinct.len() < seeds.len() {
-        return Err(StudyError::invalid("sources: no seed, or one twice", hint));
+    if seeds.is_empty() {
+        return Err(StudyError::invalid("sources: no seed", hint));
+    }
+    let mut known = BTreeSet::new();
+    if let Some(seed) = seeds.iter().find(|seed| !known.insert(**seed)) {
+        return Err(StudyError::invalid(
+            format!("sources: seed {seed} twice"),
+            "list each seed once",
+        ));
     }
     // Streams add 10^9 to a seed, and JSON numbers are exact up to 2^53.
     if let Some(seed) = seeds.iter().find(|s| **s > (1 << 53) - 2_000_000_000) {

@@ -53,6 +53,15 @@ impl Resolver<'_> {
         let found = found.ok_or_else(|| {
             StudyError::invalid(format!("reference = {name:?}"), "name an arm of the same sources")
         })?;
+        let missing =
+            self.arms[arm].conditions.iter().find(|c| !self.arms[found].conditions.contains(c));
+        if let Some(&condition) = missing {
+            let (label, _) = &self.grids[grid].conditions[condition];
+            return Err(StudyError::invalid(
+                format!("reference = {name:?} does not run under condition `{label}`"),
+                format!("`{}` does, and is measured there", self.arms[arm].name),
+            ));
+        }
         let update = self.arms[found].updates;
         self.must_keep(found, update)?;
         Ok(Some((found, update)))

@@ -48,7 +48,7 @@ impl<'a> Resolver<'a> {
             return Err(StudyError::invalid("a study without arms", hint));
         }
         let measured = self.measurements()?;
-        let families = self.families()?;
+        let families = self.families(&measured)?;
         self.check_comparisons()?;
         let mut study = Study {
             name: self.file.name.clone(),

@@ -73,6 +73,15 @@ impl Resolver<'_> {
             });
             (grid, theirs.conditions.clone())
         };
+        if self.arms.iter().any(|a| a.name == theirs.name && a.grid == grid) {
+            return Err(StudyError::invalid(
+                format!(
+                    "reuse: arm `{}` comes from two studies onto the same sources",
+                    theirs.name
+                ),
+                "reuse it once, or leave out [sources]",
+            ));
+        }
         let origin = theirs.origin.clone().unwrap_or_else(|| study.name.clone());
         self.optimizer = self.optimizer.or(Some(theirs.optimizer));
         self.arms.push(Arm { grid, conditions, from, origin: Some(origin), ..theirs.clone() });
