@@ -14,7 +14,7 @@ use backcut_stats::two_sample::{kolmogorov_smirnov, permutation_of_means};
 use backcut_stats::{Bound, Contrast, FamilyParams, Layout, Row, SourceTable};
 
 use crate::collect::Results;
-use crate::commit::{commitments, hash, parse, units_of};
+use crate::commit::{commitments, hash, is_of, parse, units_of};
 use crate::error::StudyError;
 use crate::study::StudyFamily;
 use crate::table::{Kind, Table, Value};
@@ -72,8 +72,8 @@ pub fn analysis(results: &Results, ledger: &Ledger) -> Result<Table, StudyError>
                 Bound::OneSided => "one-sided",
             };
             let size = params.size.unwrap_or(params.contrasts.len()) as u64;
-            match &judged {
-                Ok(rows) => row.extend(numbers(&rows[index], bound, params.alpha, size)),
+            match &judged[index] {
+                Ok(judged) => row.extend(numbers(judged, bound, params.alpha, size)),
                 Err(problem) => {
                     row.extend([Value::Empty, Value::Empty, Value::Empty, Value::Empty]);
                     row.extend([bound.into(), params.alpha.into(), size.into()]);
@@ -82,9 +82,8 @@ pub fn analysis(results: &Results, ledger: &Ledger) -> Result<Table, StudyError>
                 }
             }
             row.extend([granted.status.to_string().into(), granted.why.into()]);
-            row.extend(match &judged {
-                Ok(rows) => {
-                    let row = &rows[index];
+            row.extend(match &judged[index] {
+                Ok(row) => {
                     let [low, high] = row.pointwise;
                     let out = &row.leave_one_out;
                     [low.into(), high.into(), out.min.into(), out.max.into()]
@@ -113,11 +112,28 @@ fn numbers(row: &Row, bound: &str, alpha: f64, size: u64) -> Vec<Value> {
     ]
 }
 
-/// A family's rows, or why there are none.
-fn judge(results: &Results, family: &StudyFamily) -> Result<Vec<Row>, String> {
-    let table = source_table(results, family, &family.params.contrasts)?;
-    let checked = FamilyParams { ..family.params.clone() }.check().map_err(|e| e.to_string())?;
-    checked.run(&table).map(|report| report.rows).map_err(|e| e.to_string())
+/// A family's rows, or why there is none. A contrast without all its sources does not take the others
+/// of its family with it; the level is shared by as many as were planned all the same.
+fn judge(results: &Results, family: &StudyFamily) -> Vec<Result<Row, String>> {
+    let all = &family.params.contrasts;
+    let missing: Vec<Option<String>> = all
+        .iter()
+        .map(|contrast| source_table(results, family, std::slice::from_ref(contrast)).err())
+        .collect();
+    let complete: Vec<Contrast> =
+        all.iter().zip(&missing).filter(|(_, m)| m.is_none()).map(|(c, _)| c.clone()).collect();
+    let size = Some(family.params.size.unwrap_or(all.len()));
+    let rows = source_table(results, family, &complete).and_then(|table| {
+        let params = FamilyParams { contrasts: complete, size, ..family.params.clone() };
+        let checked = params.check().map_err(|e| e.to_string())?;
+        checked.run(&table).map(|report| report.rows).map_err(|e| e.to_string())
+    });
+    let mut rows = rows.map(Vec::into_iter);
+    let mut next = || match &mut rows {
+        Ok(rows) => rows.next().ok_or_else(|| "it has no row".to_owned()),
+        Err(problem) => Err(problem.clone()),
+    };
+    missing.into_iter().map(|m| m.map_or_else(&mut next, Err)).collect()
 }
 
 /// The values that a family compares, as a table of sources.
@@ -134,18 +150,20 @@ fn source_table(
         let (condition, _) = &grid.conditions[place.condition as usize];
         let name = format!("{}@{condition}", arm.name);
         let is_used = cells.contains(&&*name) || cells.contains(&&*format!("{}@*", arm.name));
-        if !is_used || family.table.quantity.is_some() != place.measured.is_some() {
+        if !is_used || !is_of(family, results.study, place) {
             continue;
         }
         let source = grid.sources[place.source as usize];
         let value = match &family.table.quantity {
             None => results.error(place, family.table.at),
-            Some(quantity) => match results.quantity(place, quantity, family.table.at) {
+            Some(quantity) => match results.quantity(place, quantity, None) {
                 Some(value) => value,
                 None => continue, // another measurement of the same state
             },
         };
-        wanted.insert((source, name), value);
+        // One measurement of a state may lack what another one has found.
+        let slot = wanted.entry((source, name)).or_default();
+        *slot = slot.or(value);
     }
     let missing: Vec<String> = wanted
         .iter()

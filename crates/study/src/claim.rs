@@ -41,6 +41,29 @@ impl Owner {
         Self { host: read_line("/proc/sys/kernel/hostname"), machine: machine(), process, began }
     }
 
+    /// A short form for file names: machine, process and start, without dots.
+    pub(crate) fn mark(&self) -> String {
+        let machine = UnitId::of(self.machine.as_bytes()).short();
+        format!("{machine}-{}-{}", self.process, self.began)
+    }
+
+    /// Whether a [`Self::mark`] is that of a process of this machine that has died.
+    pub(crate) fn is_dead(mark: &str) -> bool {
+        let mut parts = mark.split('-');
+        let (Some(machine), Some(process), Some(began_at)) =
+            (parts.next(), parts.next(), parts.next())
+        else {
+            return false;
+        };
+        let (Ok(process), Ok(began_at)) = (process.parse(), began_at.parse::<u64>()) else {
+            return false;
+        };
+        let here = self::machine();
+        !here.is_empty()
+            && machine == UnitId::of(here.as_bytes()).short()
+            && began(process) != Some(began_at)
+    }
+
     /// `Some(true)` if it lives, `Some(false)` if it has died, `None` if that can not be told from here.
     pub fn lives(&self) -> Option<bool> {
         let here = machine();
@@ -222,6 +245,19 @@ impl Claims {
         let path = self.path(id);
         if fs::read(&path).is_ok_and(|b| b == self.content(beat)) {
             let _ = fs::remove_file(&path); // a claim that stays behind is stale when we are gone
+        }
+    }
+
+    /// Removes a claim whose owner has died; says whether nobody holds the unit now.
+    pub fn clear(&self, id: &UnitId) -> bool {
+        match self.look(id) {
+            Seen::Held(_) => false,
+            Seen::Free => true,
+            Seen::Stale(_) => {
+                let path = self.path(id);
+                let judged = fs::read(&path).unwrap_or_default();
+                self.remove_if(&path, &judged).unwrap_or(false)
+            }
         }
     }
 

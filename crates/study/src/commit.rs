@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::StudyError;
-use crate::plan::Plan;
+use crate::plan::{Place, Plan};
 use crate::record::Record;
 use crate::store::{Recorded, Store, publish};
 use crate::study::{Study, StudyFamily};
@@ -23,6 +23,7 @@ use crate::unit::{Definition, UnitId};
 impl From<LedgerError> for StudyError {
     fn from(error: LedgerError) -> Self {
         let hint = match error {
+            LedgerError::Io { path, error, .. } => return Self::Io { path, source: error },
             LedgerError::Broken { .. } => {
                 "the ledger was changed after it was written: restore it from a copy"
             }
@@ -47,14 +48,20 @@ struct Known {
 
 /// Lets a study run in a folder: the first time it is written down, later it must be the same.
 pub fn admit(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
-    if let Some(frozen) = latest(&ledger(store)?, &study.name) {
-        same(study, &frozen.canonical, "frozen", "amend it (`backcut study amend`)")?;
+    let ledger = ledger(store)?;
+    let frozen = latest(&ledger, &study.name);
+    if let Some(frozen) = frozen {
+        same(study, &frozen.canonical, "frozen", "amend it (`backcut study amend --reason ...`)")?;
     }
     let path = store.study(&study.name);
     match fs::read_to_string(&path) {
         Ok(text) => {
             let known: Known =
                 serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
+            // The ledger decides; a kill between an amendment and its note leaves an old note.
+            if frozen.is_some() && known.canonical != study.canonical {
+                return note(study, plan, store);
+            }
             same(study, &known.canonical, "run", "give it another name, or another --out")
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => note(study, plan, store),
@@ -72,6 +79,11 @@ fn note(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
 
 /// The units of every study that ran in the folder, by name.
 pub fn known(store: &Store) -> Result<BTreeMap<String, Vec<UnitId>>, StudyError> {
+    Ok(noted(store)?.into_iter().map(|(name, (_, units))| (name, units)).collect())
+}
+
+/// The canonical form and the units of every study that ran in the folder, by name.
+pub(crate) fn noted(store: &Store) -> Result<BTreeMap<String, (String, Vec<UnitId>)>, StudyError> {
     let folder = store.root().join("studies");
     let mut studies = BTreeMap::new();
     for file in crate::store::list(&folder)? {
@@ -80,7 +92,7 @@ pub fn known(store: &Store) -> Result<BTreeMap<String, Vec<UnitId>>, StudyError>
         let text = fs::read_to_string(&path).map_err(StudyError::io(&path))?;
         let known: Known =
             serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
-        studies.insert(name.to_owned(), known.units);
+        studies.insert(name.to_owned(), (known.canonical, known.units));
     }
     Ok(studies)
 }
@@ -163,10 +175,14 @@ fn propose(
 ) -> Result<Frozen, StudyError> {
     let found = store.scan()?;
     let mut frozen = Frozen::new(&*study.name, &*study.canonical, analysis_inputs(study));
+    // A unit that stands in several places is listed once; a reused arm makes it a reused one.
+    let mut is_reused = vec![false; plan.units.len()];
     for place in &plan.places {
-        let unit = &plan.units[place.unit as usize];
+        let has_origin = study.arms[place.arm as usize].origin.is_some();
+        is_reused[place.unit as usize] |= place.measured.is_none() && has_origin;
+    }
+    for (unit, is_reused) in plan.units.iter().zip(is_reused) {
         let id = hash(&unit.id);
-        let is_reused = unit.measured.is_none() && study.arms[place.arm as usize].origin.is_some();
         match found.get(&unit.id) {
             Some(recorded) if is_reused => {
                 let content = Summary::load(store, &unit.id, *recorded)?.content;
@@ -242,6 +258,15 @@ pub fn commitments(family: &StudyFamily) -> Vec<Commitment> {
     family.params.contrasts.iter().map(commitment).collect()
 }
 
+/// Whether a place holds what a family compares: errors, or a quantity measured at its update.
+pub(crate) fn is_of(family: &StudyFamily, study: &Study, place: &Place) -> bool {
+    let at = family.table.at.unwrap_or(study.arms[place.arm as usize].updates);
+    match place.measured {
+        None => family.table.quantity.is_none(),
+        Some(m) => family.table.quantity.is_some() && study.measured[m as usize].update == at,
+    }
+}
+
 /// The units whose results a contrast uses, by index.
 pub fn units_of(study: &Study, plan: &Plan, family: &StudyFamily, commitment: &str) -> Vec<u32> {
     let names = commitments(family);
@@ -257,8 +282,7 @@ pub fn units_of(study: &Study, plan: &Plan, family: &StudyFamily, commitment: &s
     for place in &plan.places {
         let arm = &study.arms[place.arm as usize];
         let (condition, _) = &study.grids[arm.grid].conditions[place.condition as usize];
-        let is_kind = family.table.quantity.is_some() == place.measured.is_some();
-        if is_kind && uses(&arm.name, condition) {
+        if is_of(family, study, place) && uses(&arm.name, condition) {
             units.push(place.unit);
         }
     }

@@ -217,7 +217,15 @@ impl<'a> Training<'a> {
         let Some(done) = state.update.checked_sub(start) else { return };
         records.truncate(done as usize);
         panels.retain(|(at, _)| *at <= state.update);
+        // Whoever saved it may have kept other states: those that are missing are made again.
+        let is_kept =
+            |u: &u64| *u > state.update || self.context.store.checkpoint(&self.id, *u).exists();
+        if !self.keep.iter().all(is_kept) {
+            return;
+        }
+        let due = self.run.config().evaluations.iter().filter(|at| **at <= state.update);
         let is_whole = records.len() as u64 == done
+            && panels.iter().map(|(at, _)| at).eq(due)
             && records.iter().zip(start + 1..).all(|(r, want)| r.update.update == want)
             && records.last().is_none_or(|r| r.update.hash == state.hash());
         let Some((head, seconds)) = about.trim_end().split_once(' ') else { return };
@@ -330,25 +338,48 @@ fn beside(store: &Store, id: &UnitId, keep: &[u64], log: &str) -> Result<Vec<Bes
 /// A result that is computed again must come to the same content, and the first record stands: it says
 /// under which head of the ledger the result came to be. A failure that is cured is replaced.
 pub fn conclude(store: &Store, before: Option<&Record>, now: &Record) -> Result<(), StudyError> {
-    match before {
+    // Another process may have concluded it meanwhile, if it thought that this one had died.
+    let found = match (before, store.recorded(&now.unit)) {
+        (None, Some(recorded)) => Some(Record::load(store, &now.unit, recorded)?),
+        _ => None,
+    };
+    match before.or(found.as_ref()) {
         Some(before) if before.recorded() == Recorded::Done => {
             if before.content != now.content {
                 let path = store.record(&now.unit, Recorded::Done);
                 return Err(StudyError::damaged(&path, "computed again, it came out differently"));
             }
-            Record { files: now.files.clone(), ..before.clone() }.save(store)?;
+            let files = merged(&before.files, &now.files);
+            if files != before.files {
+                Record { files, ..before.clone() }.save(store)?;
+            }
         }
         Some(_) if now.recorded() == Recorded::Done => {
             now.save(store)?;
             let path = store.record(&now.unit, Recorded::Failed);
-            std::fs::remove_file(&path).map_err(StudyError::io(&path))?;
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(StudyError::io(&path)(error));
+                }
+                _ => {}
+            }
         }
         _ => now.save(store)?,
     }
     remove_folder(&store.work(&now.unit))
 }
 
-fn remove_folder(folder: &std::path::Path) -> Result<(), StudyError> {
+/// The files of two records of one unit: studies may keep different states of it.
+fn merged(before: &[Beside], now: &[Beside]) -> Vec<Beside> {
+    let mut files = now.to_vec();
+    let is_gone = |file: &&Beside| now.iter().all(|n| n.name != file.name);
+    files.extend(before.iter().filter(is_gone).cloned());
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files
+}
+
+/// Removes a folder, if it is there.
+pub(crate) fn remove_folder(folder: &std::path::Path) -> Result<(), StudyError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(StudyError::io(folder)(error))

@@ -225,6 +225,19 @@ impl Plan {
         train_definition(study, unit.arm as usize, unit.condition as usize, seed, &id)
     }
 
+    /// The states that a unit needs: of which units (by index), at which update.
+    pub fn needed(&self, study: &Study, unit: u32) -> impl Iterator<Item = (u32, u64)> {
+        let unit = &self.units[unit as usize];
+        let updates = match unit.measured {
+            None => [study.arms[unit.arm as usize].from, None].map(|state| state.map(|s| s.1)),
+            Some(m) => {
+                let item = &study.measured[m as usize];
+                [Some(item.update), item.reference.map(|(_, update)| update)]
+            }
+        };
+        unit.needs.into_iter().zip(updates).filter_map(|(need, update)| need.zip(update))
+    }
+
     /// Updates of a unit.
     pub fn work(&self, study: &Study, unit: u32) -> u64 {
         let unit = &self.units[unit as usize];

@@ -1,6 +1,6 @@
 //! Many units on one machine: one per core, what it starts from before it, failures counted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::claim::{Attempt, Claims};
 use crate::error::StudyError;
-use crate::execute::{Context, Ended, conclude, execute};
+use crate::execute::{Context, Ended, conclude, execute, remove_folder};
 use crate::plan::Plan;
 use crate::record::{Outcome, Record};
 use crate::store::{Recorded, Store};
 use crate::study::Study;
 use crate::systems::Catalogue;
+use crate::unit::UnitId;
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -104,9 +105,13 @@ pub struct Tally {
     pub left: usize,
 }
 
-/// Which shard a unit belongs to: units that start from one another stay together.
+/// Which shard a unit belongs to: units that start from one another stay together, on whatever grid
+/// they were planned.
 pub fn shard_of(plan: &Plan, unit: u32, shards: u64) -> u64 {
-    let unit = &plan.units[unit as usize];
+    let mut unit = &plan.units[unit as usize];
+    while let Some(start) = unit.needs[0] {
+        unit = &plan.units[start as usize];
+    }
     // Sources and conditions in the order of the plan, dealt out like cards.
     (u64::from(unit.condition).wrapping_mul(7919) + u64::from(unit.source)) % shards.max(1)
 }
@@ -161,7 +166,9 @@ pub fn run(
     listen: &mut dyn FnMut(Event),
 ) -> Result<Tally, StudyError> {
     let claims = Claims::open(store.claims(), options.stale_after)?;
-    let (schedule, children, mut tally) = schedule(study, plan, store, options)?;
+    let found = store.scan()?;
+    tidy(store, &claims, &found)?;
+    let (schedule, children, mut tally) = schedule(study, plan, store, options, &found);
     let shared = Shared {
         study,
         plan,
@@ -203,6 +210,21 @@ pub fn run(
     }
 }
 
+/// Removes what a kill left behind a record: the saved state and the claim of a unit that is done.
+fn tidy(
+    store: &Store,
+    claims: &Claims,
+    found: &HashMap<UnitId, Recorded>,
+) -> Result<(), StudyError> {
+    for id in store.begun()? {
+        if found.get(&id) == Some(&Recorded::Done) && claims.clear(&id) {
+            store.sweep(&id);
+            remove_folder(&store.work(&id))?;
+        }
+    }
+    Ok(())
+}
+
 /// Units that wait for one that failed.
 fn blocked(plan: &Plan, stands: &[Stand]) -> Vec<bool> {
     let mut is_blocked = vec![false; stands.len()];
@@ -223,8 +245,8 @@ fn schedule(
     plan: &Plan,
     store: &Store,
     options: &RunOptions,
-) -> Result<(Schedule, Vec<Vec<u32>>, Tally), StudyError> {
-    let found = store.scan()?;
+    found: &HashMap<UnitId, Recorded>,
+) -> (Schedule, Vec<Vec<u32>>, Tally) {
     let count = plan.units.len();
     let mut stands = vec![Stand::Outside; count];
     let mut tally = Tally::default();
@@ -245,19 +267,12 @@ fn schedule(
         if stands[index] != Stand::Waiting {
             continue;
         }
-        for need in plan.definition(study, index as u32).needs() {
-            let Some(parent) = plan.units[index]
-                .needs
-                .iter()
-                .flatten()
-                .find(|n| plan.units[**n as usize].id == need.unit)
-            else {
-                continue;
-            };
-            let stand = &mut stands[*parent as usize];
-            if *stand == Stand::Done && !store.checkpoint(&need.unit, need.update).exists() {
+        for (need, update) in plan.needed(study, index as u32) {
+            let stand = &mut stands[need as usize];
+            let id = &plan.units[need as usize].id;
+            if *stand == Stand::Done && !store.checkpoint(id, update).exists() {
                 *stand = Stand::Waiting;
-                tally.reused -= 1;
+                tally.reused -= usize::from(is_ours(plan, options, need));
             }
         }
     }
@@ -275,7 +290,7 @@ fn schedule(
         }
     }
     let (held, running, is_ending, error) = (BTreeSet::new(), 0, false, None);
-    Ok((Schedule { stands, missing, ready, held, running, is_ending, error }, children, tally))
+    (Schedule { stands, missing, ready, held, running, is_ending, error }, children, tally)
 }
 
 /// How often others' claims are looked at again.
@@ -344,6 +359,9 @@ impl Shared<'_> {
     fn compute(&self, unit: u32, sender: &Sender<Event>) -> Result<Stand, StudyError> {
         let id = self.plan.units[unit as usize].id;
         let Attempt::Ours { from } = self.claims.attempt(&id)? else { return Ok(Stand::Held) };
+        if from.is_some() {
+            self.store.sweep(&id);
+        }
         // Another process may have finished it since the listing.
         let was = self.store.recorded(&id);
         let definition = self.plan.definition(self.study, unit);

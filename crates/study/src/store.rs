@@ -18,8 +18,10 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::claim::Owner;
 use crate::error::StudyError;
 use crate::unit::UnitId;
 
@@ -137,6 +139,14 @@ impl Store {
         Ok(found)
     }
 
+    /// Removes what killed processes of this machine left half written for a unit.
+    pub(crate) fn sweep(&self, id: &UnitId) {
+        let name = id.to_string();
+        sweep(&self.beside(id), "");
+        sweep(&self.work(id), "");
+        sweep(&self.units(id), &name);
+    }
+
     /// Units with a saved state or a claim.
     pub fn begun(&self) -> Result<Vec<UnitId>, StudyError> {
         let mut ids = Vec::new();
@@ -165,13 +175,32 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<String>, StudyError> {
     Ok(names)
 }
 
+/// How temporary files of this process are marked, so that others can tell whether their writer lives.
+fn mark() -> &'static str {
+    static MARK: OnceLock<String> = OnceLock::new();
+    MARK.get_or_init(|| Owner::this().mark())
+}
+
+/// Removes temporary files of dead processes of this machine whose target's name starts so. Those of
+/// the living and of other machines are not touched.
+pub(crate) fn sweep(folder: &Path, start: &str) {
+    for file in list(folder).unwrap_or_default() {
+        let parts = file.strip_prefix('.').and_then(|f| f.strip_suffix(".tmp"));
+        let Some((rest, _unique)) = parts.and_then(|f| f.rsplit_once('.')) else { continue };
+        let Some((target, mark)) = rest.rsplit_once('.') else { continue };
+        if target.starts_with(start) && Owner::is_dead(mark) {
+            let _ = fs::remove_file(folder.join(&file)); // a leftover that stays does no harm
+        }
+    }
+}
+
 /// Puts `bytes` at `path`, whole or not at all, whoever else writes there.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(StudyError::io(folder))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!(".{name}.{}.{unique}.tmp", std::process::id()));
+    let temporary = folder.join(format!(".{name}.{}.{unique}.tmp", mark()));
     let write = || {
         let mut file = File::create(&temporary)?;
         file.write_all(bytes)?;
@@ -183,4 +212,42 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
         let _ = fs::remove_file(&temporary); // the first error is the one to report
         StudyError::io(path)(error)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_dead_processes_of_this_machine_left_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let dead = Owner { began: 1, ..Owner::this() }.mark();
+        let foreign = Owner { machine: "other".into(), ..Owner::this() }.mark();
+        let names = [
+            format!(".log.bin.{dead}.3.tmp"),
+            format!(".log.bin.{}.3.tmp", mark()),
+            format!(".log.bin.{foreign}.3.tmp"),
+            "log.bin".to_owned(),
+            ".hidden.tmp".to_owned(),
+        ];
+        for name in &names {
+            fs::write(path(name), "x").unwrap();
+        }
+        sweep(folder.path(), "other");
+        assert!(path(&names[0]).exists(), "another target's");
+        sweep(folder.path(), "log");
+        assert!(!path(&names[0]).exists());
+        assert!(names[1..].iter().all(|name| path(name).exists()));
+    }
+
+    #[test]
+    fn a_file_appears_whole_and_nothing_else_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/er/file");
+        publish(&path, b"one").unwrap();
+        publish(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(list(path.parent().unwrap()).unwrap(), ["file"]);
+    }
 }

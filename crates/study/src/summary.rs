@@ -49,6 +49,7 @@ pub enum Short {
 
 #[derive(Deserialize)]
 struct Partial {
+    unit: UnitId,
     outcome: PartialOutcome,
     content: String,
     head: String,
@@ -90,6 +91,11 @@ impl Summary {
             PartialOutcome::Measured { findings } => Short::Measured { findings },
             PartialOutcome::Failed { what } => Short::Failed { what },
         };
+        let is_failure = matches!(outcome, Short::Failed { .. });
+        if partial.unit != *id || is_failure != (recorded == Recorded::Failed) {
+            let what = "it is the record of another unit, or of another outcome";
+            return Err(StudyError::damaged(&path, what));
+        }
         let Partial { content, head, seconds, .. } = partial;
         Ok(Self { outcome, content, head, seconds })
     }

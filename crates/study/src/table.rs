@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+#[cfg(feature = "parquet")]
 use crate::error::StudyError;
 
 /// One entry.

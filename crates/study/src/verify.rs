@@ -8,7 +8,7 @@ use std::path::Path;
 use backcut_ledger::{Hash, Ledger};
 use backcut_training::{Checkpoint, sha256};
 
-use crate::commit::{hash, known};
+use crate::commit::{hash, noted};
 use crate::error::StudyError;
 use crate::record::{Outcome, Record};
 use crate::store::{Recorded, Store, list};
@@ -56,14 +56,17 @@ pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError>
         verify_record(&store, id, *recorded, ledger.as_ref(), &mut verified);
     }
     let here: BTreeSet<Hash> = ids.iter().map(|(id, _)| hash(id)).collect();
-    completeness(&store, ledger.as_ref(), &here, &mut verified)?;
+    if let Err(error) = completeness(&store, ledger.as_ref(), &here, &mut verified) {
+        verified.problem(error);
+    }
+    let mut folders = vec![root.to_owned()];
     for folder in [store.root().join("tables"), root.to_owned()] {
-        for name in list(&folder)? {
-            let tables = folder.join(&name);
-            if tables.join("SHA256SUMS").exists() {
-                verify_tables(&tables, &mut verified);
-            }
-        }
+        let mut names = list(&folder)?;
+        names.sort_unstable();
+        folders.extend(names.iter().map(|name| folder.join(name)));
+    }
+    for tables in folders.iter().filter(|folder| folder.join("SHA256SUMS").exists()) {
+        verify_tables(tables, &mut verified);
     }
     if verified.records + verified.tables + verified.entries == 0 {
         return Err(StudyError::invalid(
@@ -173,7 +176,7 @@ fn completeness(
     if here.is_empty() {
         return Ok(());
     }
-    for (name, units) in known(store)? {
+    for (name, (canonical, units)) in noted(store)? {
         let done = units.iter().filter(|id| here.contains(&hash(id))).count();
         if done < units.len() {
             verified
@@ -182,6 +185,10 @@ fn completeness(
         }
         let frozen = ledger.and_then(|l| crate::commit::latest(l, &name));
         let Some(frozen) = frozen else { continue };
+        if frozen.canonical != canonical {
+            let path = store.study(&name);
+            verified.problem(format!("{}: not the study that was frozen", path.display()));
+        }
         let planned: BTreeSet<Hash> = units.iter().map(hash).collect();
         let listed = frozen.new.iter().chain(frozen.reused.iter().map(|r| &r.unit));
         if let Some(odd) = listed.clone().find(|unit| !planned.contains(unit)) {

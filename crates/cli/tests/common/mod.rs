@@ -1,6 +1,8 @@
 //! Runs the binary as a user does.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod study;
+
 use assert_cmd::Command;
 
 pub struct Seen {

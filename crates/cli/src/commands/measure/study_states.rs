@@ -24,7 +24,7 @@ pub fn kept(folder: &Path, of: &[String], at: Option<u64>) -> Result<Vec<Kept>> 
     for path in checkpoints(&folder.join("units")) {
         let Some((unit, update)) = split(&path) else { continue };
         let name = names.get(&unit);
-        let is_wanted = of.is_empty() || name.is_some_and(|n| of.iter().any(|o| n.0 == *o));
+        let is_wanted = of.is_empty() || name.is_some_and(|n| of.contains(&n.0));
         if !is_wanted || at.is_some_and(|at| at != update) {
             continue;
         }

@@ -45,7 +45,7 @@ struct Speed {
 pub fn run(args: &Args) -> Result<Verdict> {
     let (study, plan, store) = args.target.open()?;
     let states = states(&plan, &store, Duration::from_mins(1)).map_err(user)?;
-    let total = Totals::of(&study, &plan, &states);
+    let total = Totals::of(&study, &plan, &states, checkpoint_bytes(&study)?);
     let speed =
         if args.no_measure || total.left_updates == 0 { None } else { measure(&study, &plan)? };
     let seconds =
@@ -143,6 +143,16 @@ pub fn words(seconds: f64) -> String {
     }
 }
 
+/// The size of a checkpoint: parameters and two moments, four bytes each, and a header.
+fn checkpoint_bytes(study: &Study) -> Result<u64> {
+    let Some((_, choice)) = study.grids.first().and_then(|grid| grid.conditions.first()) else {
+        return Ok(0);
+    };
+    let serde_json::Value::Object(settings) = &choice.settings else { return Ok(0) };
+    let built = Builtin.build(&choice.name, settings).map_err(user)?;
+    Ok(12 * built.system.program().layout().len() as u64 + 4096)
+}
+
 struct Totals {
     done: usize,
     updates: u64,
@@ -152,10 +162,8 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(study: &Study, plan: &Plan, states: &[UnitState]) -> Self {
+    fn of(study: &Study, plan: &Plan, states: &[UnitState], checkpoint: u64) -> Self {
         let mut totals = Self { done: 0, updates: 0, left_updates: 0, left_panels: 0, bytes: 0 };
-        // Parameters and two moments, four bytes each.
-        let checkpoint = 1_120_000;
         for unit in 0..plan.units.len() as u32 {
             let work = plan.work(study, unit);
             let arm = &study.arms[plan.units[unit as usize].arm as usize];

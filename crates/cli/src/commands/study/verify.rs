@@ -64,7 +64,7 @@ pub fn replay(args: &ReplayArgs) -> Result<Verdict> {
     let store = Store::new(&args.dir);
     let units = replay::sample(&store, args.sample, args.seed).map_err(user)?;
     let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
-    let mut is_same = true;
+    let mut same = 0;
     for unit in &units {
         let replayed = replay::replay(&store, unit, &Builtin, &scratch);
         let _ = std::fs::remove_dir_all(&scratch); // scratch is scratch
@@ -73,13 +73,9 @@ pub fn replay(args: &ReplayArgs) -> Result<Verdict> {
             Ok(()) => "the same bits".to_owned(),
             Err(what) => format!("DIFFERENT: {what}"),
         };
-        is_same &= replayed.outcome.is_ok();
+        same += usize::from(replayed.outcome.is_ok());
         println!("{}  {words}  ({:.1} s)", unit.short(), replayed.seconds);
     }
-    println!(
-        "{} of {} replayed units came out the same, bit by bit",
-        if is_same { units.len() } else { 0 },
-        units.len()
-    );
-    Ok(if is_same { Verdict::Fine } else { Verdict::Failed })
+    println!("{same} of {} replayed units came out the same, bit by bit", units.len());
+    Ok(if same == units.len() { Verdict::Fine } else { Verdict::Failed })
 }

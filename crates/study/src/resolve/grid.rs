@@ -1,0 +1,102 @@
+//! Sources and conditions of the file's own, and the optimizer they are trained with.
+
+use std::collections::BTreeSet;
+
+use backcut_training::{Optimizer, SystemChoice};
+use serde_json::{Map, Value};
+
+use super::resolver::Resolver;
+use crate::error::StudyError;
+use crate::file::Sources;
+use crate::study::Grid;
+
+impl Resolver<'_> {
+    /// The grid of the file's own sources and conditions.
+    pub(super) fn own_grid(&mut self) -> Result<Option<usize>, StudyError> {
+        let Some(sources) = &self.file.sources else { return Ok(None) };
+        let system = self.file.system.as_ref().ok_or_else(|| {
+            StudyError::invalid(
+                "sources without a system",
+                "add [system] with name = \"quadrotor\"",
+            )
+        })?;
+        let mut conditions = Vec::new();
+        let none = Map::new();
+        let listed: Vec<(String, &Map<String, Value>)> = if self.file.conditions.is_empty() {
+            vec![("default".to_owned(), &none)]
+        } else {
+            self.file.conditions.iter().map(|(k, v)| (k.clone(), v)).collect()
+        };
+        for (label, changes) in listed {
+            check_label("condition", &label)?;
+            let mut settings = system.settings.clone();
+            settings.extend(changes.iter().map(|(k, v)| (k.clone(), v.clone())));
+            let built = self.catalogue.build(&system.name, &settings).map_err(|e| match e {
+                StudyError::Invalid { what, hint } => {
+                    StudyError::Invalid { what: format!("condition `{label}`: {what}"), hint }
+                }
+                other => other,
+            })?;
+            self.optimizer = Some(self.tuned(built.optimizer)?);
+            let choice = SystemChoice { name: system.name.clone(), settings: built.settings };
+            conditions.push((label, choice));
+        }
+        self.grids.push(Grid { sources: seeds(sources)?, conditions });
+        Ok(Some(0))
+    }
+
+    pub(super) fn tuned(&self, mut optimizer: Optimizer) -> Result<Optimizer, StudyError> {
+        let table = &self.file.optimizer;
+        let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
+        set(&mut optimizer.clip, table.clip);
+        set(&mut optimizer.adamw.rate, table.rate);
+        set(&mut optimizer.adamw.beta1, table.beta1);
+        set(&mut optimizer.adamw.beta2, table.beta2);
+        set(&mut optimizer.adamw.eps, table.eps);
+        set(&mut optimizer.adamw.decay, table.decay);
+        optimizer.check().map_err(|what| StudyError::invalid(what, "correct [optimizer]"))?;
+        Ok(optimizer)
+    }
+}
+
+pub(super) fn check_label(what: &str, label: &str) -> Result<(), StudyError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.+ ".contains(c);
+    if label.is_empty() || label.len() > 64 || !label.chars().all(is_plain) {
+        let hint = "use letters, digits and - _ . +";
+        return Err(StudyError::invalid(format!("{what} label {label:?}"), hint));
+    }
+    Ok(())
+}
+
+pub(super) fn seeds(sources: &Sources) -> Result<Vec<u64>, StudyError> {
+    let hint = "write `first` and `count`, or `seeds`";
+    let seeds: Vec<u64> = match (sources.first, sources.count, &sources.seeds) {
+        (Some(first), Some(count), None) if count <= 1_000_000 => match first.checked_add(count) {
+            Some(end) => (first..end).collect(),
+            None => return Err(StudyError::invalid("sources: seeds overflow", hint)),
+        },
+        (Some(_), Some(count), None) => {
+            return Err(StudyError::invalid(
+                format!("sources: count = {count}"),
+                "at most 1,000,000",
+            ));
+        }
+        (None, None, Some(seeds)) => seeds.clone(),
+        _ => return Err(StudyError::invalid("sources are not clear", hint)),
+    };
+    if seeds.is_empty() {
+        return Err(StudyError::invalid("sources: no seed", hint));
+    }
+    let mut known = BTreeSet::new();
+    if let Some(seed) = seeds.iter().find(|seed| !known.insert(**seed)) {
+        return Err(StudyError::invalid(
+            format!("sources: seed {seed} twice"),
+            "list each seed once",
+        ));
+    }
+    // Streams add 10^9 to a seed, and JSON numbers are exact up to 2^53.
+    if let Some(seed) = seeds.iter().find(|s| **s > (1 << 53) - 2_000_000_000) {
+        return Err(StudyError::invalid(format!("sources: seed {seed}"), "use seeds below 2^52"));
+    }
+    Ok(seeds)
+}

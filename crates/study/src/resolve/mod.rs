@@ -1,0 +1,11 @@
+//! From a study file as it is written to a study that can be planned, one idea per file.
+
+mod arms;
+mod canonical;
+mod families;
+mod grid;
+mod measured;
+mod resolver;
+mod reuse;
+
+pub(crate) use resolver::Resolver;

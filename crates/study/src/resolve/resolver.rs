@@ -1,0 +1,71 @@
+//! The order in which a file is resolved: grid, reused arms, own arms, measurements, families.
+
+use std::path::Path;
+
+use backcut_training::Optimizer;
+use backcut_training::config::canonical;
+
+use super::canonical::describe;
+use crate::error::StudyError;
+use crate::file::StudyFile;
+use crate::study::{Arm, Grid, Study};
+use crate::systems::Catalogue;
+
+/// Work in progress.
+pub(crate) struct Resolver<'a> {
+    pub(super) file: &'a StudyFile,
+    pub(super) path: &'a Path,
+    pub(super) catalogue: &'a dyn Catalogue,
+    pub(super) optimizer: Option<Optimizer>,
+    pub(super) grids: Vec<Grid>,
+    pub(super) arms: Vec<Arm>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(
+        file: &'a StudyFile,
+        path: &'a Path,
+        catalogue: &'a dyn Catalogue,
+    ) -> Result<Self, StudyError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if file.name.is_empty() || file.name.len() > 64 || !file.name.chars().all(is_plain) {
+            let what = format!("name = {:?}", file.name);
+            return Err(StudyError::invalid(what, "use letters, digits, `-` and `_`"));
+        }
+        Ok(Self { file, path, catalogue, optimizer: None, grids: vec![], arms: vec![] })
+    }
+
+    pub(crate) fn resolve(mut self, reused: &[(Study, &Vec<String>)]) -> Result<Study, StudyError> {
+        let own = self.own_grid()?;
+        for (study, arms) in reused {
+            self.adopt(study, arms, own, reused.len() > 1)?;
+        }
+        for (name, table) in &self.file.arms {
+            self.add_arm(name, table, own)?;
+        }
+        if self.arms.is_empty() {
+            let hint = "add [arms.NAME] or [[reuse]]";
+            return Err(StudyError::invalid("a study without arms", hint));
+        }
+        let measured = self.measurements()?;
+        let families = self.families(&measured)?;
+        self.check_comparisons()?;
+        let mut study = Study {
+            name: self.file.name.clone(),
+            title: self.file.title.clone(),
+            path: self.path.to_owned(),
+            grids: self.grids,
+            arms: self.arms,
+            measured,
+            families,
+            comparisons: self.file.comparisons.clone(),
+            canonical: String::new(),
+        };
+        study.canonical = canonical(&describe(&study));
+        Ok(study)
+    }
+}
+
+pub(super) fn indices<T>(items: &[T], test: impl Fn(&T) -> bool) -> Vec<usize> {
+    items.iter().enumerate().filter(|(_, item)| test(item)).map(|(i, _)| i).collect()
+}

@@ -1,0 +1,115 @@
+//! Arms of other studies, brought onto a grid of this one.
+
+use std::collections::BTreeSet;
+
+use super::resolver::{Resolver, indices};
+use crate::error::{StudyError, nearest};
+use crate::study::{Arm, Grid, Study};
+
+impl Resolver<'_> {
+    /// Takes arms of another study, and what they branch from, onto a grid of this one.
+    pub(super) fn adopt(
+        &mut self,
+        study: &Study,
+        names: &[String],
+        own: Option<usize>,
+        has_prefix: bool,
+    ) -> Result<(), StudyError> {
+        let mut grid_of = vec![None; study.grids.len()];
+        let mut arm_of = vec![None; study.arms.len()];
+        for name in names {
+            let found: Vec<usize> = indices(&study.arms, |a| a.name == *name);
+            if found.is_empty() {
+                let known: Vec<&str> = study.arms.iter().map(|a| a.name.as_str()).collect();
+                let hint = nearest(name, known.iter().copied()).map_or_else(
+                    || format!("it has {}", known.join(", ")),
+                    |k| format!("did you mean `{k}`?"),
+                );
+                return Err(StudyError::invalid(
+                    format!("reuse: study {} has no arm `{name}`", study.name),
+                    hint,
+                ));
+            }
+            for index in found {
+                self.adopt_arm(study, index, own, has_prefix, &mut grid_of, &mut arm_of)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn adopt_arm(
+        &mut self,
+        study: &Study,
+        index: usize,
+        own: Option<usize>,
+        has_prefix: bool,
+        grid_of: &mut [Option<usize>],
+        arm_of: &mut [Option<usize>],
+    ) -> Result<usize, StudyError> {
+        if let Some(known) = arm_of[index] {
+            return Ok(known);
+        }
+        let theirs = &study.arms[index];
+        let from = match theirs.from {
+            Some((parent, at)) => {
+                Some((self.adopt_arm(study, parent, own, has_prefix, grid_of, arm_of)?, at))
+            }
+            None => None,
+        };
+        let their_grid = &study.grids[theirs.grid];
+        let (grid, conditions) = if let Some(own) = own {
+            let conditions = matching(&self.grids[own], their_grid, theirs, &study.name)?;
+            (own, conditions)
+        } else {
+            let grid = *grid_of[theirs.grid].get_or_insert_with(|| {
+                let mut grid = their_grid.clone();
+                if has_prefix {
+                    for (label, _) in &mut grid.conditions {
+                        *label = format!("{}/{label}", study.name);
+                    }
+                }
+                self.grids.push(grid);
+                self.grids.len() - 1
+            });
+            (grid, theirs.conditions.clone())
+        };
+        if self.arms.iter().any(|a| a.name == theirs.name && a.grid == grid) {
+            return Err(StudyError::invalid(
+                format!(
+                    "reuse: arm `{}` comes from two studies onto the same sources",
+                    theirs.name
+                ),
+                "reuse it once, or leave out [sources]",
+            ));
+        }
+        let origin = theirs.origin.clone().unwrap_or_else(|| study.name.clone());
+        self.optimizer = self.optimizer.or(Some(theirs.optimizer));
+        self.arms.push(Arm { grid, conditions, from, origin: Some(origin), ..theirs.clone() });
+        arm_of[index] = Some(self.arms.len() - 1);
+        Ok(self.arms.len() - 1)
+    }
+}
+
+/// The conditions of our grid under which a reused arm has run, with our seeds among its own.
+fn matching(ours: &Grid, theirs: &Grid, arm: &Arm, study: &str) -> Result<Vec<usize>, StudyError> {
+    let known: BTreeSet<u64> = theirs.sources.iter().copied().collect();
+    if let Some(seed) = ours.sources.iter().find(|s| !known.contains(s)) {
+        let what = format!("reuse: study {study} has no source {seed}");
+        return Err(StudyError::invalid(what, "reused arms need the same seeds"));
+    }
+    let mut conditions = Vec::new();
+    for (index, (label, choice)) in ours.conditions.iter().enumerate() {
+        let found = arm.conditions.iter().find(|&&c| theirs.conditions[c].0 == *label);
+        let Some(&found) = found else { continue };
+        if theirs.conditions[found].1 != *choice {
+            let what = format!("reuse: condition `{label}` means something else in study {study}");
+            return Err(StudyError::invalid(what, "give it the same settings, or another label"));
+        }
+        conditions.push(index);
+    }
+    if conditions.is_empty() {
+        let what = format!("reuse: arm `{}` of study {study} shares no condition", arm.name);
+        return Err(StudyError::invalid(what, "label the conditions alike"));
+    }
+    Ok(conditions)
+}

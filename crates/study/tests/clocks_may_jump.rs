@@ -1,0 +1,42 @@
+//! No order is taken from a wall clock: a ledger whose times run backwards is as good as any.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
+mod common;
+
+use std::sync::atomic::AtomicBool;
+
+use backcut_study::collect::Results;
+use backcut_study::runner::{RunOptions, run};
+use backcut_study::table::Value;
+use backcut_study::{Builtin, Plan, Store, commit, verify};
+use common::{TINY, study};
+
+fn without_measurements(text: &str) -> String {
+    let (before, after) = text.split_once("[[measurements]]").unwrap();
+    format!("{before}{}", &after[after.find("[[families]]").unwrap()..])
+}
+
+#[test]
+fn a_clock_that_was_set_back_changes_no_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let first = study(&without_measurements(&TINY.replace("count = 2", "count = 4"))).unwrap();
+    let other =
+        TINY.replace("name = \"tiny\"", "name = \"other\"").replace("first = 1", "first = 7");
+    let other = study(&other).unwrap();
+    let (plan, other_plan) = (Plan::new(&first), Plan::new(&other));
+    commit::freeze(&other, &other_plan, &store, "2031-01-01T00:00:00Z".parse().unwrap()).unwrap();
+    commit::freeze(&first, &plan, &store, "2019-01-01T00:00:00Z".parse().unwrap()).unwrap();
+    commit::admit(&first, &plan, &store).unwrap();
+    let stop = AtomicBool::new(false);
+    let options = RunOptions::default();
+    let tally = run(&first, &plan, &store, &Builtin, &options, &stop, &mut |_| {}).unwrap();
+    assert_eq!((tally.units, tally.computed, tally.left), (8, 8, 0));
+    let tables = Results::read(&first, &plan, &store).unwrap().tables(&store).unwrap();
+    let analysis = tables.iter().find(|t| t.name == "analysis").unwrap();
+    assert_eq!(analysis.rows[0][15], Value::Text("confirmatory".into()));
+    let verified = verify::verify(folder.path(), None).unwrap();
+    assert!(verified.is_sound(), "{:?}", verified.problems);
+    assert!(verified.notes.iter().any(|n| n.contains("the line above's")), "{:?}", verified.notes);
+}
