@@ -12,6 +12,7 @@ mod plan;
 pub mod record;
 pub mod replay;
 pub mod runner;
+pub mod slurm;
 pub mod status;
 mod store;
 mod study;
