@@ -13,6 +13,11 @@ const NEEDED: &[(&str, &str)] = &[
     ("chromium", "chromium"),
     // Signatures of time stamps, and the authority that the tests play.
     ("openssl", "openssl"),
+    // A cluster of two nodes on this machine, for studies on Slurm.
+    ("sbatch", "slurm-wlm"),
+    ("slurmctld", "slurm-wlm"),
+    ("slurmd", "slurm-wlm"),
+    ("munged", "munge"),
 ];
 
 fn main() -> ExitCode {

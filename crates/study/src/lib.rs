@@ -72,6 +72,7 @@ pub mod record;
 pub mod replay;
 mod resolve;
 pub mod runner;
+pub mod slurm;
 pub mod status;
 mod store;
 mod study;

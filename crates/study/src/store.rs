@@ -9,6 +9,7 @@
 //! | `work/ID/` | the saved state of a unit that is running or was interrupted |
 //! | `claims/ID` | who is computing it |
 //! | `tables/NAME/` | what `collect` made |
+//! | `slurm/` | scripts, logs and jobs, if units were computed by Slurm ([`crate::slurm`]) |
 //!
 //! **The name says the state.** Whether a unit is done or failed can be told from a directory listing,
 //! so looking at 100,000 units reads no file. Every file appears by a rename from a name that only its

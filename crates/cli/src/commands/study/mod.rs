@@ -12,6 +12,7 @@ pub mod collect;
 pub mod freeze;
 mod plan;
 pub mod run;
+mod slurm;
 mod status;
 mod verify;
 mod watch;
@@ -43,7 +44,9 @@ enum Command {
     Amend(freeze::AmendArgs),
     /// Compute what is missing, here or on Slurm; safe to stop and to repeat.
     Run(run::Args),
-    /// Compare the plan with the files.
+    /// Send to Slurm again what is missing of a study that was submitted.
+    Resubmit(slurm::Args),
+    /// Compare the plan with the files; beside it, Slurm's queue.
     Status(status::Args),
     /// Watch a study as it runs: units, curves, failures.
     Watch(watch::Args),
@@ -70,6 +73,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         Command::Freeze(args) => freeze::run(args),
         Command::Amend(args) => freeze::amend(args),
         Command::Run(args) => run::run(args),
+        Command::Resubmit(args) => slurm::resubmit(args),
         Command::Status(args) => status::run(args),
         Command::Watch(args) => watch::run(args),
         Command::Collect(args) => collect::run(args),
@@ -97,9 +101,14 @@ impl Target {
     }
 }
 
+/// Whether a built-in study is meant, not a file.
+fn is_builtin(file: &Path) -> bool {
+    !file.exists() && file.extension().is_none() && file.components().count() == 1
+}
+
 /// A study file, or a built-in study by name.
 pub fn load(file: &Path) -> Result<Study, StudyError> {
-    if !file.exists() && file.extension().is_none() && file.components().count() == 1 {
+    if is_builtin(file) {
         let embedded = file.with_extension("toml");
         let names: Vec<&str> =
             builtin::STUDIES.iter().map(|(n, _)| n.trim_end_matches(".toml")).collect();

@@ -14,6 +14,7 @@ use backcut_study::{Builtin, Plan, Store, Study, commit};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::plan::words;
+use super::slurm::{self, SlurmArgs};
 use super::{Target, user};
 use crate::exit::{UserError, Verdict};
 use crate::quadrotor::thousands;
@@ -39,31 +40,75 @@ pub struct Args {
     /// Start nothing more after a failure
     #[arg(long)]
     pub fail_fast: bool,
-    /// Say what would be computed, and compute nothing
+    /// Say what would be computed (with Slurm: print the scripts), and compute nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Seconds without a sign of life after which another host's unit is taken over
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    pub stale_after: f64,
+    /// Seconds without a sign of life after which another host's unit is taken over [default: 60; Slurm: 120]
+    #[arg(long, value_name = "SECONDS")]
+    pub stale_after: Option<f64>,
     /// Seconds between saves of a long unit
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = SAVE_AFTER_SECS)]
     pub save_after: f64,
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "local")]
+    pub executor: Executor,
+    #[command(flatten)]
+    pub slurm: SlurmArgs,
+}
+
+/// Seconds between saves of a long unit.
+pub const SAVE_AFTER_SECS: f64 = 30.0;
+
+/// Where units are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Executor {
+    /// On this machine
+    Local,
+    /// As an array of Slurm jobs over a shared folder
+    Slurm,
+}
+
+/// A number of seconds as it was typed.
+pub fn seconds(name: &str, value: f64) -> Result<Duration> {
+    let checked = Duration::try_from_secs_f64(value);
+    checked.map_err(|_| {
+        UserError::new(format!("--{name} {value}")).hint("give a number of seconds").into()
+    })
 }
 
 impl Args {
     fn options(&self) -> Result<RunOptions> {
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let seconds = |name: &str, value: f64| {
-            Duration::try_from_secs_f64(value).map_err(|_| {
-                UserError::new(format!("--{name} {value}")).hint("give a number of seconds")
-            })
-        };
         Ok(RunOptions {
             jobs: self.jobs.unwrap_or(cores),
             shard: self.shard.as_deref().map(parse_shard).transpose()?,
             only_failed: self.only_failed,
             fail_fast: self.fail_fast,
-            stale_after: seconds("stale-after", self.stale_after)?,
+            stale_after: seconds("stale-after", self.stale_after.unwrap_or(60.0))?,
+            save_after: seconds("save-after", self.save_after)?,
+        })
+    }
+}
+
+impl Args {
+    fn submit(&self) -> Result<Verdict> {
+        for (is_given, option, hint) in [
+            (self.jobs.is_some(), "--jobs", "say --cpus-per-task: a task has one unit per core"),
+            (self.shard.is_some(), "--shard", "say --units-per-task: a task is a shard"),
+        ] {
+            if is_given {
+                let what = format!("{option} with --executor slurm");
+                return Err(UserError::new(what).hint(hint).into());
+            }
+        }
+        let stale_after = self.stale_after.unwrap_or(slurm::STALE_AFTER_SECS);
+        slurm::submit(&slurm::Submission {
+            target: &self.target,
+            slurm: &self.slurm,
+            only_failed: self.only_failed,
+            fail_fast: self.fail_fast,
+            dry_run: self.dry_run,
+            stale_after: seconds("stale-after", stale_after)?,
             save_after: seconds("save-after", self.save_after)?,
         })
     }
@@ -81,6 +126,13 @@ fn parse_shard(text: &str) -> Result<(u64, u64)> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
+    if args.executor == Executor::Slurm {
+        return args.submit();
+    }
+    if let Some(option) = args.slurm.given() {
+        let what = format!("{option} without --executor slurm");
+        return Err(UserError::new(what).hint("add --executor slurm, or leave it out").into());
+    }
     let options = args.options()?;
     let (study, plan, store) = args.target.open()?;
     if args.dry_run {
@@ -100,9 +152,11 @@ pub fn run(args: &Args) -> Result<Verdict> {
 pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
+    let is_at_a_terminal = std::io::stderr().is_terminal();
     ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130); // asked twice
+        // Asked twice by a person. A scheduler may send the same signal along several ways.
+        if flag.swap(true, Ordering::Relaxed) && is_at_a_terminal {
+            std::process::exit(130);
         }
     })
     .context("failed to listen for Ctrl-C")?;
@@ -131,6 +185,15 @@ fn dry_run(study: &Study, plan: &Plan, store: &Store, options: &RunOptions) -> R
     Ok(Verdict::Fine)
 }
 
+/// A last chance to freeze.
+pub fn note_if_not_frozen(study: &Study, store: &Store) -> Result<()> {
+    let ledger = commit::ledger(store).map_err(user)?;
+    if ledger.latest_entry(&study.name).is_none() && !study.families.is_empty() {
+        eprintln!("note: study {} is not frozen: no row of it can be prespecified", study.name);
+    }
+    Ok(())
+}
+
 /// Runs a study with its progress on stderr.
 pub fn run_study(
     study: &Study,
@@ -139,10 +202,7 @@ pub fn run_study(
     options: &RunOptions,
     stop: &AtomicBool,
 ) -> Result<Tally> {
-    let ledger = commit::ledger(store).map_err(user)?;
-    if ledger.latest_entry(&study.name).is_none() && !study.families.is_empty() {
-        eprintln!("note: study {} is not frozen: no row of it can be prespecified", study.name);
-    }
+    note_if_not_frozen(study, store)?;
     let found = store.scan().map_err(user)?;
     let is_left = |u: &u32| !found.contains_key(&plan.units[*u as usize].id);
     let left = (0..plan.units.len() as u32).filter(is_left);

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use backcut_study::slurm::{Desk, Queue, ask};
 use backcut_study::status::{UnitState, counts, states};
 use backcut_study::summary::{Short, Summary};
 use backcut_study::{Plan, Recorded, Store, Study, commit};
 use serde_json::json;
 
+use super::slurm::tasks;
 use super::{Target, user};
 use crate::exit::Verdict;
 use crate::quadrotor::thousands;
@@ -36,7 +38,13 @@ pub fn run(args: &Args) -> Result<Verdict> {
             .zip(counts)
             .map(|(state, count)| (state.word().to_owned(), json!(count)))
             .collect();
-        let value = json!({ "study": study.name, "units": plan.units.len(), "states": map });
+        let mut value = json!({ "study": study.name, "units": plan.units.len(), "states": map });
+        if let Some((_, queue)) = in_queue(&study, &store)? {
+            value["slurm"] = match &queue {
+                Queue::Silent(why) => json!({ "note": why }),
+                Queue::Tasks(_) => json!({ "queue": queue.states() }),
+            };
+        }
         println!("{}", serde_json::to_string_pretty(&value)?);
         return Ok(Verdict::Fine);
     }
@@ -47,6 +55,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         }
     }
     frozen(&study, &store)?;
+    queue(&study, &store)?;
     failures(&study, &plan, &store, &states)?;
     if args.units {
         for (unit, state) in states.iter().enumerate().filter(|(_, s)| **s != UnitState::Done) {
@@ -69,6 +78,37 @@ fn frozen(study: &Study, store: &Store) -> Result<()> {
         }
         Some(entry) => println!("  frozen       {}, but the file has changed since", entry.utc),
         None => println!("  not frozen"),
+    }
+    Ok(())
+}
+
+/// The jobs that were submitted, if any were, and what of them is in the queue.
+fn in_queue(study: &Study, store: &Store) -> Result<Option<(Vec<u64>, Queue)>> {
+    let Some(jobs) = Desk::new(store, &study.name).jobs().map_err(user)? else { return Ok(None) };
+    let jobs: Vec<u64> = jobs.iter().map(|job| job.job).collect();
+    let queue = ask(&jobs);
+    Ok(Some((jobs, queue)))
+}
+
+/// The queue beside the files: it says what may still come, never what is done.
+fn queue(study: &Study, store: &Store) -> Result<()> {
+    let Some((jobs, queue)) = in_queue(study, store)? else { return Ok(()) };
+    match &queue {
+        Queue::Silent(why) => println!("  Slurm        no answer: {why}"),
+        queue if queue.tasks().is_empty() => {
+            println!("  Slurm        nothing in the queue, of {} jobs submitted", jobs.len());
+        }
+        queue @ Queue::Tasks(_) => {
+            let ids: Vec<String> = queue.jobs().iter().map(u64::to_string).collect();
+            println!("  Slurm        {} (jobs {})", tasks(queue), ids.join(" "));
+            let mut reasons: Vec<&str> =
+                queue.tasks().iter().filter_map(|task| task.reason.as_deref()).collect();
+            reasons.sort_unstable();
+            reasons.dedup();
+            if !reasons.is_empty() {
+                println!("               waiting for: {}", reasons.join(", "));
+            }
+        }
     }
     Ok(())
 }
