@@ -121,7 +121,7 @@ fn collecting(folder: &Path) {
         fs::write(path, record.to_bytes().unwrap()).unwrap(); // without syncing
     }
     let (read, results) = least(|| Results::read(&study, &plan, &store).unwrap());
-    let (made, tables) = least(|| results.tables(&store).unwrap());
+    let (made, tables) = least(|| results.tables(&store, &[]).unwrap());
     let (written, _) = least(|| tables.iter().map(|t| t.to_csv().len()).sum::<usize>());
     let count = plan.units.len();
     say(&format!("collecting {count} results: reading"), read, "");

@@ -33,7 +33,7 @@ fn a_clock_that_was_set_back_changes_no_status() {
     let options = RunOptions::default();
     let tally = run(&first, &plan, &store, &Builtin, &options, &stop, &mut |_| {}).unwrap();
     assert_eq!((tally.units, tally.computed, tally.left), (8, 8, 0));
-    let tables = Results::read(&first, &plan, &store).unwrap().tables(&store).unwrap();
+    let tables = Results::read(&first, &plan, &store).unwrap().tables(&store, &[]).unwrap();
     let analysis = tables.iter().find(|t| t.name == "analysis").unwrap();
     assert_eq!(analysis.rows[0][15], Value::Text("confirmatory".into()));
     let verified = verify::verify(folder.path(), None).unwrap();
