@@ -175,6 +175,15 @@ impl Ours {
             n => format!("{}, n = {n}", self.study),
         }
     }
+
+    /// The status with the study's decision, which may differ where the numbers look alike.
+    pub fn standing(&self) -> String {
+        let place = self.place();
+        match self.verdict.as_str() {
+            "" => format!("{} ({place})", self.status),
+            verdict => format!("{} ({place}): {verdict}", self.status),
+        }
+    }
 }
 
 /// How ours and the paper's stand to each other.

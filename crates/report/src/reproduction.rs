@@ -53,7 +53,7 @@ pub fn reproduction(results: &Results) -> Result<String, ReportError> {
             with_kind(&our_text(entry, ours), &ours.kind),
             yes_or_no(agreement.same_direction),
             yes_or_no(agreement.overlap),
-            format!("{} ({})", ours.status, ours.place()),
+            ours.standing(),
         ];
         let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
     }
@@ -93,12 +93,13 @@ fn differences(out: &mut String, answered: &[(&Entry, Ours, Agreement)]) {
             format!(", {} of the paper's interval widths away", crate::format::fixed(w, 1))
         });
         let line = format!(
-            "{} ({}): the paper has {}, we have {}{widths}: {}.",
+            "{} ({}): the paper has {}, we have {}{widths}: {}; {}.",
             entry.text,
             entry.id,
             paper_text(entry),
             our_text(entry, ours),
-            agreement.words
+            agreement.words,
+            ours.standing()
         );
         let _ = writeln!(out, "- {}", markdown(&line));
     }

@@ -1,6 +1,6 @@
 //! Learning curves with the branch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::Data;
 use super::first_of;
@@ -39,7 +39,8 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     for condition in conditions {
         let mut drawn = Vec::new();
         for (j, (arm, _)) in ARMS.iter().enumerate() {
-            let curve = Curve::of(rows, arm, condition);
+            let start = branch.filter(|_| *arm == BRANCHING);
+            let curve = Curve::of(rows, arm, condition, start);
             if curve.mean.len() > 1 {
                 drawn.push((j, curve));
             }
@@ -78,10 +79,21 @@ struct Curve {
 }
 
 impl Curve {
-    fn of(rows: &[Evaluation], arm: &str, condition: &str) -> Self {
+    /// An arm that branches off FF begins at FF's value of that update.
+    fn of(rows: &[Evaluation], arm: &str, condition: &str, start: Option<f64>) -> Self {
+        let is_own =
+            |r: &&Evaluation| r.arm == arm && r.condition == condition && r.value.is_some();
+        let own: BTreeSet<&str> = rows.iter().filter(is_own).map(|r| r.source.as_str()).collect();
+        let begins = |row: &Evaluation| {
+            let is_there = start.is_some() && row.update == start;
+            row.arm == "FF" && is_there && own.contains(row.source.as_str())
+        };
         let mut sources: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         let mut at: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for row in rows.iter().filter(|r| r.arm == arm && r.condition == condition) {
+        for row in rows.iter().filter(|r| r.condition == condition) {
+            if row.arm != arm && !begins(row) {
+                continue;
+            }
             let (Some(update), Some(value)) = (row.update, row.value) else { continue };
             if update < 0.0 || value <= 0.0 {
                 continue;

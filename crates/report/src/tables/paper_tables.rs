@@ -55,7 +55,7 @@ pub fn summary(results: &Results, paper: &Paper) -> Table {
                     our_text(entry, &ours),
                     paper_text(entry),
                     agreement(entry, &ours).words,
-                    format!("{} ({})", ours.status, ours.place()),
+                    ours.standing(),
                 ]
             }
             Err(why) => {
