@@ -147,8 +147,8 @@ fn a_prediction_typed_in_afterwards_is_post_hoc() {
     collect(&desk, "s.toml");
     claims(&desk, "s", "R", "confirmatory", "frozen in entry 0");
     claims(&desk, "s", "L", "post hoc", "does not have it");
-    // The direction turned round, or a margin brought in: another prediction.
-    for changed in [text.replace("> 0", "< 0"), text.replace("asks =", "margin = 1.0\nasks =")] {
+    // The direction turned round, or another level: another prediction.
+    for changed in [text.replace("> 0", "< 0"), text.replace("asks =", "alpha = 0.1\nasks =")] {
         desk.write("s.toml", &changed);
         collect(&desk, "s.toml");
         claims(&desk, "s", "R", "post hoc", "words it differently");

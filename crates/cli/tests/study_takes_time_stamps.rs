@@ -25,6 +25,7 @@ digests = sha256
 ess_cert_id_alg = sha256
 signer_digest = sha256
 accuracy = secs:1
+tsa_name = yes
 ";
 
 #[track_caller]
