@@ -212,8 +212,11 @@ pub struct Study {
     pub(super) cells: Cells,
 }
 
-const TABLES: [&str; 5] =
-    ["endpoints.csv", "measurements.csv", "analysis.csv", "units.csv", AGREEMENT];
+const TABLES: [&str; 6] =
+    ["endpoints.csv", "measurements.csv", "analysis.csv", "units.csv", AGREEMENT, COST];
+
+/// What `backcut measure cost --out` writes; a cost belongs to no condition.
+const COST: &str = "cost.csv";
 
 /// What `backcut measure analytic --out` writes: shares of pairs with their intervals over seeds.
 const AGREEMENT: &str = "analytic_agreement.csv";
@@ -246,7 +249,11 @@ impl Study {
                 rows.extend(agreements(&folder.join(AGREEMENT))?);
                 rows
             },
-            measurements: measurements(&folder.join("measurements.csv"))?,
+            measurements: {
+                let mut rows = measurements(&folder.join("measurements.csv"))?;
+                rows.extend(costs(&folder.join(COST))?);
+                rows
+            },
             units: units(&folder.join("units.csv"))?,
             provenance: provenance(&folder.join("provenance.csv"))?,
             extras: extras(folder)?,
@@ -358,6 +365,25 @@ fn agreements(path: &Path) -> Result<Vec<Judged>, ReportError> {
             verdict: String::new(),
             status: "descriptive".into(),
             why: String::new(),
+        })
+    })
+}
+
+/// Costs of one update as measurements at no condition in particular.
+fn costs(path: &Path) -> Result<Vec<Measurement>, ReportError> {
+    let names = &["checkpoint", "quantity", "cut", "part", "value", "note"];
+    Rows::open(path, names)?.map(|row| {
+        Ok(Measurement {
+            source: row.text(0),
+            arm: String::new(),
+            condition: "any".to_owned(),
+            update: None,
+            quantity: row.text(1),
+            cut: row.text(2),
+            part: row.text(3),
+            value: row.number(4)?,
+            note: row.text(5),
+            state: "done".to_owned(),
         })
     })
 }
