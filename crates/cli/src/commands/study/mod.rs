@@ -111,6 +111,7 @@ pub fn load(file: &Path) -> Result<Study, StudyError> {
 }
 
 /// A study's error as the user sees it.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub fn user(error: StudyError) -> anyhow::Error {
     UserError::new(&error).hint(error.hint()).into()
 }
