@@ -191,7 +191,6 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
     if let Some(copy) = &copy {
         copy.write(&desk.copy(number), &Builtin).map_err(user)?;
     }
-    println!("{}", describe(&study, &shards));
     let mut array = None;
     for (kind, text) in scripts(number)? {
         let script = desk.write(number, kind, &text).map_err(user)?;
@@ -205,6 +204,9 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
             utc: now(),
         };
         desk.note(&submitted).map_err(user)?;
+        if kind == Kind::Array {
+            println!("{}", describe(&study, &shards));
+        }
         let word = if kind == Kind::Array { "array" } else { "collect" };
         println!("  {word:<8} job {job:<8} slurm/{}", submitted.script);
         array = Some(job);
@@ -214,7 +216,8 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
 
 fn describe(study: &Study, shards: &Shards) -> String {
     let (units, tasks) = (thousands(shards.units), thousands(shards.tasks.len()));
-    format!("{}: {units} units in {tasks} tasks of at most {}", study.name, shards.largest)
+    let plural = if shards.tasks.len() == 1 { "" } else { "s" };
+    format!("{}: {units} units in {tasks} task{plural} of at most {}", study.name, shards.largest)
 }
 
 fn summary(states: &[UnitState]) -> String {
