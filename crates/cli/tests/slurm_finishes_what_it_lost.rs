@@ -1,6 +1,7 @@
 //! A study on a real Slurm: tasks that run out of time, are killed, cancelled or die with their node, and
 //! tables that come out byte for byte as from an undisturbed run on one machine.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -186,6 +187,7 @@ fn a_task_out_of_time_goes_on_later(bench: &Bench, expected: &[(String, String)]
 fn what_was_lost_is_sent_again(bench: &mut Bench, expected: &[(String, String)]) {
     let out = bench.cluster.at("lossy");
     let (job, _) = bench.submit(&["run", "--executor", "slurm"], &out);
+    bench.cluster.until("the first units", || (bench.done(&out) >= 3).then_some(()));
     // One task is killed; Slurm does not send a failed task again.
     let (first, runner, _) = bench.running(job);
     signal(runner, "KILL");

@@ -108,16 +108,6 @@ impl Queue {
             Self::Silent(_) => &[],
         }
     }
-
-    /// Those of some jobs only.
-    pub fn only(self, is_wanted: impl Fn(u64) -> bool) -> Self {
-        match self {
-            Self::Tasks(tasks) => {
-                Self::Tasks(tasks.into_iter().filter(|task| is_wanted(task.job)).collect())
-            }
-            silent @ Self::Silent(_) => silent,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -140,7 +130,6 @@ mod tests {
             [("pending", 3), ("running", 1)]
         );
         assert_eq!(queue.jobs(), [4, 5, 6]);
-        assert_eq!(queue.only(|job| job == 5).jobs(), [5]);
     }
 
     #[test]

@@ -243,7 +243,7 @@ fn warn_of_jobs(desk: &Desk) -> Result<()> {
     let arrays: Vec<u64> = jobs.iter().filter(|j| j.kind == Kind::Array).map(|j| j.job).collect();
     match ask(&arrays) {
         Queue::Silent(why) => eprintln!("note: earlier jobs can not be looked up: {why}"),
-        queue if queue.tasks().is_empty() => {}
+        Queue::Tasks(found) if found.is_empty() => {}
         queue @ Queue::Tasks(_) => {
             let ids: Vec<String> = queue.jobs().iter().map(u64::to_string).collect();
             eprintln!("warning: this study's jobs are still in the queue: {}", tasks(&queue));

@@ -95,7 +95,7 @@ fn queue(study: &Study, store: &Store) -> Result<()> {
     let Some((jobs, queue)) = in_queue(study, store)? else { return Ok(()) };
     match &queue {
         Queue::Silent(why) => println!("  Slurm        no answer: {why}"),
-        queue if queue.tasks().is_empty() => {
+        Queue::Tasks(found) if found.is_empty() => {
             println!("  Slurm        nothing in the queue, of {} jobs submitted", jobs.len());
         }
         queue @ Queue::Tasks(_) => {
