@@ -76,6 +76,15 @@ pub fn exact(value: f64) -> String {
 }
 
 /// A condition in words.
+pub fn under(name: &str) -> String {
+    if name == "hidden" {
+        "Hidden velocity".to_owned()
+    } else {
+        format!("Velocity noise {}", condition(name))
+    }
+}
+
+/// A condition with its unit.
 pub fn condition(name: &str) -> String {
     match name.rsplit_once('/') {
         Some((study, rest)) => format!("{} ({study})", condition(rest)),

@@ -189,7 +189,9 @@ impl<'a> Results<'a> {
                 Some(Short::Trained { clipped, .. }) => Some(*clipped),
                 _ => None,
             };
-            let origin = arm.origin.clone().unwrap_or_default();
+            // A measurement is this study's own, whoever trained the state.
+            let origin =
+                arm.origin.clone().filter(|_| place.measured.is_none()).unwrap_or_default();
             table.rows.push(vec![
                 unit,
                 what.into(),

@@ -118,7 +118,7 @@ fn panel(
     branch: Option<f64>,
     data: &mut Data,
 ) -> crate::svg::Panel {
-    let title = format!("Velocity noise {}", format::condition(condition));
+    let title = format::under(condition);
     let points = || drawn.iter().flat_map(|(_, c)| c.sources.values().flatten().copied());
     // The first evaluations are far above everything else and would flatten the rest.
     let last = points().map(|(u, _)| u).fold(0.0, f64::max);

@@ -28,7 +28,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let mut data = Data::new();
     let mut panels = Vec::new();
     for condition in tables.map(|s| s.conditions()).unwrap_or_default() {
-        let title = format!("Velocity noise {}", format::condition(condition));
+        let title = format::under(condition);
         let mut costs = Vec::new();
         for (i, (length, arm)) in lengths.iter().enumerate() {
             match results.estimate(study, &excess(arm, condition)) {

@@ -57,7 +57,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         legend.push(Key::open(Series::Blue, "stream b, mean"));
     }
     Ok(Drawing {
-        title: "The excess grows with noise".into(),
+        title: "Excess of F_SG over FF by velocity noise".into(),
         caption: format!(
             "Study c2 (stream a) and c4 (stream b): relative excess r = (L_F_SG - L_FF) / L_FF of \
              continuations from a warm start. Means with pointwise 95% source-bootstrap intervals (descriptive); \
