@@ -52,7 +52,7 @@
 //!     run(&study, &plan, &store, &Builtin, &RunOptions::default(), &stop, &mut |_event| {})?;
 //! assert_eq!((tally.computed, tally.failed), (8, 0));
 //!
-//! let tables = Results::read(&study, &plan, &store)?.tables(&store)?;
+//! let tables = Results::read(&study, &plan, &store)?.tables(&store, &[])?;
 //! assert_eq!(tables[0].name, "endpoints");
 //! assert_eq!(tables[0].rows.len(), 8);
 //! # std::fs::remove_dir_all(&folder)?;

@@ -1,134 +1,16 @@
-//! States to measure: a quadrotor after some updates, and a user's own system, a point mass on a line
-//! whose policy must remember its velocity.
-//!
-//! The policy sees a noisy reading of the position and the target; a small Transformer with a cache
-//! pushes. Nothing in the library knows of it.
+//! States to measure: a quadrotor after some updates, and a user's own system.
 
-#![allow(dead_code)] // every test takes what it needs
+#![allow(dead_code, unused_imports)] // every test takes what it needs
 
-use std::sync::Arc;
-
-use backcut_engine::{Cut, ForwardSpec, Program, Rollout, Trace};
-use backcut_kernels::{Real, random};
 use backcut_measure::{Finding, Subject};
-use backcut_systems::policy::{Initialisation, Transformer};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
-use backcut_systems::{BatchKey, Stream, System};
+use backcut_systems::{BatchKey, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
 
-pub const STEPS: usize = 6;
-const DT: f64 = 0.2;
+#[path = "../../../training/tests/common/point_mass.rs"]
+pub mod point_mass;
 
-pub struct PointMass {
-    program: Arc<Program>,
-    /// Pushes are this much harder; with 0 no parameter matters.
-    pub gain: f64,
-}
-
-impl PointMass {
-    pub fn new() -> Self {
-        Self::with_gain(2.0)
-    }
-
-    pub fn with_gain(gain: f64) -> Self {
-        let t = Trace::new();
-        let position = t.state("position", 1);
-        let velocity = t.state("velocity", 1);
-        let target = t.input("target", 1);
-        let noise = t.input("noise", 1);
-        let token = t.concat(&[position + noise * 0.1, target]);
-        let policy = Transformer {
-            steps: STEPS,
-            width: 8,
-            layers: 2,
-            heads: 2,
-            hidden: 16,
-            initialisation: Initialisation::Pytorch,
-        };
-        let push = policy.trace(&t, token, 1) * gain;
-        let next_velocity = velocity + push * DT;
-        let next_position = position + next_velocity * DT;
-        t.tap("action", push);
-        t.next("velocity", next_velocity);
-        t.next("position", next_position);
-        t.bound("position", next_position, 1e3);
-        t.loss((next_position - target).square() + push.square() * 0.01);
-        Self { program: Arc::new(t.compile().expect("the trace is sound")), gain }
-    }
-
-    fn fill<R: Real>(seed: u64, update: u64, first: usize, name: &str, rollout: &mut Rollout<R>) {
-        let (rows, steps) = (rollout.rows(), rollout.steps());
-        let stream = random::Stream::new(seed, name);
-        for row in 0..rows {
-            let mut draws = stream.at(update, (first + row) as u64);
-            let start = draws.normal();
-            let target = draws.uniform_in(-1.0, 1.0);
-            rollout.initial_mut("position").expect("declared above")[row] = R::from_f64(start);
-            rollout.initial_mut("velocity").expect("declared above")[row] = R::ZERO;
-            for t in 0..steps {
-                let noise = draws.normal();
-                rollout.input_mut("target").expect("declared above")[t * rows + row] =
-                    R::from_f64(target);
-                rollout.input_mut("noise").expect("declared above")[t * rows + row] =
-                    R::from_f64(noise);
-            }
-        }
-    }
-}
-
-impl<R: Real> System<R> for PointMass {
-    fn name(&self) -> &'static str {
-        "point-mass"
-    }
-
-    fn program(&self) -> &Arc<Program> {
-        &self.program
-    }
-
-    fn spec(&self) -> ForwardSpec<R> {
-        ForwardSpec::default()
-    }
-
-    fn steps(&self) -> usize {
-        STEPS
-    }
-
-    fn batch_rows(&self) -> usize {
-        4
-    }
-
-    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) {
-        Self::fill(key.seed + key.stream.offset(), key.update, 0, "batch", rollout);
-    }
-
-    fn panel_rows(&self) -> usize {
-        20 // not a multiple of the group
-    }
-
-    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) {
-        Self::fill(0, 0, first, "panel", rollout);
-    }
-
-    fn row_errors(&self, rollout: &Rollout<R>, errors: &mut [f64]) {
-        let (rows, steps) = (rollout.rows(), rollout.steps());
-        let site = |name| rollout.program().tap(name).expect("declared above");
-        let (positions, targets) =
-            (rollout.values(site("position")), rollout.values(site("target")));
-        errors.fill(0.0);
-        for i in 0..rows * steps {
-            let error = positions[i].to_f64() - targets[i].to_f64();
-            errors[i % rows] += error * error / steps as f64;
-        }
-    }
-}
-
-pub fn optimizer() -> Optimizer {
-    Optimizer { adamw: AdamWSettings { rate: 3e-3, ..Default::default() }, clip: 3.0 }
-}
-
-pub fn arm(cut: Cut, seed: u64) -> Arm {
-    Arm { cut, seed, stream: Stream::A, optimizer: optimizer() }
-}
+pub use point_mass::*;
 
 /// A quadrotor whose velocity reading is noisy.
 pub fn quadrotor() -> Quadrotor {

@@ -372,7 +372,7 @@ fn agreements(path: &Path) -> Result<Vec<Judged>, ReportError> {
 /// Costs of one update as measurements at no condition in particular.
 fn costs(path: &Path) -> Result<Vec<Measurement>, ReportError> {
     let names = &["checkpoint", "quantity", "cut", "part", "value", "note"];
-    Rows::open(path, names)?.map(|row| {
+    let rows = Rows::open(path, names)?.map(|row| {
         Ok(Measurement {
             source: row.text(0),
             arm: String::new(),
@@ -385,7 +385,9 @@ fn costs(path: &Path) -> Result<Vec<Measurement>, ReportError> {
             note: row.text(5),
             state: "done".to_owned(),
         })
-    })
+    })?;
+    // The rows over all states repeat the others.
+    Ok(rows.into_iter().filter(|row| row.source != "all").collect())
 }
 
 fn measurements(path: &Path) -> Result<Vec<Measurement>, ReportError> {
