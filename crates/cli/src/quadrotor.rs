@@ -145,6 +145,11 @@ pub fn describe(config: &QuadrotorConfig) -> String {
     }
 }
 
+/// `1 unit`, `2 units`.
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{} {what}{}", thousands(n), if n == 1 { "" } else { "s" })
+}
+
 /// A count with thousands set apart.
 pub fn thousands(n: usize) -> String {
     let digits = n.to_string();
@@ -169,6 +174,12 @@ mod tests {
         assert_eq!(paper_error(VelocityReading::Noise(0.35)), None);
         assert_eq!(paper_error(VelocityReading::Noise(0.12)), None);
         assert_eq!(paper_error(VelocityReading::Hidden), Some(0.0055));
+    }
+
+    #[test]
+    fn one_of_a_thing_is_singular() {
+        let words = [counted(1, "source"), counted(0, "source"), counted(1200, "source")];
+        assert_eq!(words, ["1 source", "0 sources", "1,200 sources"]);
     }
 
     #[test]

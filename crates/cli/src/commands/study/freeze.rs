@@ -9,6 +9,7 @@ use backcut_study::{Store, StudyError, commit};
 
 use super::{OUT, Target, user};
 use crate::exit::{UserError, Verdict};
+use crate::quadrotor::counted;
 
 /// Options of `backcut study freeze`.
 #[derive(Debug, clap::Args)]
@@ -55,9 +56,9 @@ pub fn run(args: &Args) -> Result<Verdict> {
         println!("frozen: study {} ({} units)", study.name, plan.units.len());
         for family in &study.families {
             println!(
-                "  {}: {} contrasts, asks to be {}",
+                "  {}: {}, asks to be {}",
                 family.table.name,
-                family.params.contrasts.len(),
+                counted(family.params.contrasts.len(), "contrast"),
                 family.asks
             );
         }

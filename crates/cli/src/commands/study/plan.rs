@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Target, user};
 use crate::exit::Verdict;
-use crate::quadrotor::thousands;
+use crate::quadrotor::{counted, thousands};
 
 /// How long the machine is measured.
 const MEASURE: Duration = Duration::from_secs(2);
@@ -81,11 +81,11 @@ pub fn run(args: &Args) -> Result<Verdict> {
             .from
             .map_or(String::new(), |(p, at)| format!(" from {} at {at}", study.arms[p].name));
         println!(
-            "  {:<10} {:<6} {} conditions x {} sources, to update {}{from}{reused}",
+            "  {:<10} {:<6} {} x {}, to update {}{from}{reused}",
             arm.name,
             arm.cut.to_string(),
-            arm.conditions.len(),
-            grid.sources.len(),
+            counted(arm.conditions.len(), "condition"),
+            counted(grid.sources.len(), "source"),
             arm.updates,
         );
     }
@@ -114,9 +114,9 @@ pub fn run(args: &Args) -> Result<Verdict> {
     println!("  disk      about {:.1} MB", total.bytes as f64 / 1e6);
     for family in &study.families {
         println!(
-            "  family    {}: {} contrasts, asks to be {}",
+            "  family    {}: {}, asks to be {}",
             family.table.name,
-            family.params.contrasts.len(),
+            counted(family.params.contrasts.len(), "contrast"),
             family.asks
         );
     }
