@@ -14,14 +14,11 @@ use backcut_training::{
 
 use crate::exit::UserError;
 
-/// Threshold of the global-norm clip: the median raw FF norm over 16 fresh batches at update 100 of a
-/// pilot, measured by `backcut calibrate`. The paper's own figure is 4311.62.
-pub const CLIP: f64 = 737.46;
+// One run and a study must mean the same by default.
+pub use backcut_study::{EVALUATE_EVERY, QUADROTOR_CLIP as CLIP};
 
-/// Updates of a run, and between evaluations.
+/// Updates of a run.
 pub const UPDATES: u64 = 1000;
-/// Updates between evaluations.
-pub const EVALUATE_EVERY: u64 = 200;
 
 /// Options that choose the forward.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -84,7 +84,8 @@ pub mod verify;
 
 pub use error::StudyError;
 pub use plan::{Place, Plan, Unit};
+pub use resolve::EVALUATE_EVERY;
 pub use store::{Recorded, Store};
 pub use study::{Arm, Grid, Measured, Study, StudyFamily};
-pub use systems::{Built, Builtin, Catalogue};
+pub use systems::{Built, Builtin, Catalogue, QUADROTOR_CLIP};
 pub use unit::{Definition, StateOf, UnitId};

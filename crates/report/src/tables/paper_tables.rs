@@ -42,35 +42,35 @@ fn with_unit(value: &str, unit: &str) -> String {
 
 /// One row per claim.
 pub fn summary(results: &Results, paper: &Paper) -> Table {
-    let mut rows = Vec::new();
+    let (mut rows, mut absent) = (Vec::new(), Vec::new());
     let mut values = per_source_header();
     for entry in &paper.claims {
         let text = entry.text.clone();
-        let row = match ours(results, entry) {
+        match ours(results, entry) {
             Ok(ours) => {
                 add_sources(&mut values, "summary", entry, &ours);
-                vec![
+                rows.push(vec![
                     entry.id.clone(),
                     text,
                     our_text(entry, &ours),
                     paper_text(entry),
                     agreement(entry, &ours).words,
                     ours.standing(),
-                ]
+                ]);
             }
             Err(why) => {
-                vec![
+                absent.push(vec![
                     entry.id.clone(),
                     text,
                     NONE.into(),
                     paper_text(entry),
                     format!("not here: {why}"),
                     NONE.into(),
-                ]
+                ]);
             }
-        };
-        rows.push(row);
+        }
     }
+    rows.extend(absent); // what has no value is said, below what has one
     let columns = ["", "claim", "ours", "the paper's", "agreement", "our status"];
     Table {
         name: "summary".into(),

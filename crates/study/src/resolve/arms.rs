@@ -11,7 +11,7 @@ use crate::file::ArmTable;
 use crate::study::Arm;
 
 /// Updates between evaluations where a file does not say.
-const EVALUATE_EVERY: u64 = 200;
+pub const EVALUATE_EVERY: u64 = 200;
 
 impl Resolver<'_> {
     pub(super) fn add_arm(

@@ -8,4 +8,5 @@ mod measured;
 mod resolver;
 mod reuse;
 
+pub use arms::EVALUATE_EVERY;
 pub(crate) use resolver::Resolver;
