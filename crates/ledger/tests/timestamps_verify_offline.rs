@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use backcut_ledger::{Body, Hash, Ledger, LedgerError, Level, RuleError, Stamp, TimestampError};
+use backcut_ledger::{
+    Body, Hash, Ledger, LedgerError, Level, RuleError, Stamp, TimestampError, Utc,
+};
 use backcut_ledger::{timestamp, verify};
 use common::{study, three_entries, utc};
 use tempfile::TempDir;
@@ -136,6 +138,12 @@ fn a_stamp_of_another_head_is_refused() {
     assert!(matches!(error, TimestampError::OtherHead { .. }), "{error}");
 }
 
+/// A time as a token holds it: `YYYYMMDDhhmmss`, tagged, without fractions or the closing `Z`.
+fn generalized(time: Utc) -> [u8; 16] {
+    let digits: String = time.to_string().chars().filter(char::is_ascii_digit).collect();
+    [&[0x18, 0x0f], &digits.as_bytes()[..14]].concat().try_into().unwrap()
+}
+
 /// A forger who writes the head into a stamp of something else breaks its signature.
 #[test]
 fn a_forged_imprint_or_time_or_signature_is_refused() {
@@ -151,11 +159,10 @@ fn a_forged_imprint_or_time_or_signature_is_refused() {
     let good = authority.stamp(head());
     let (mut time, mut signature) = (good.clone(), good.clone());
     let read = timestamp::read(&good).unwrap();
-    let year = &read.time.to_string()[..4];
-    let at = find(&good, [&[0x18, 0x0f], year.as_bytes()].concat().as_slice()) + 2;
-    // By a second or so: at another year the certificate itself would not hold.
-    let last = at + 13;
-    time[last] = if time[last] == b'9' { b'8' } else { time[last] + 1 };
+    // A second later: a second earlier, or another year, and the certificate itself might not hold.
+    let at = find(&good, &generalized(read.time));
+    let later = Utc::from_unix(read.time.unix() as u64 + 1).unwrap();
+    time[at..at + 16].copy_from_slice(&generalized(later));
     let end = signature.len() - 1;
     signature[end] ^= 1;
     for (what, token) in [("imprint", imprint), ("time", time), ("signature", signature)] {
