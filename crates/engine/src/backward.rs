@@ -13,9 +13,10 @@ mod weights;
 use std::sync::Arc;
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{Credit, Reads, Slots, attend_adjoint};
+use backcut_kernels::attention::{Reads, attend_adjoint, spread_credit};
 use backcut_kernels::elementwise as ew;
-use backcut_kernels::product::bias_gradient;
+use backcut_kernels::product::{Blocks, bias_gradient};
+use memory::leave;
 
 pub use error::BackwardError;
 
@@ -26,7 +27,7 @@ use crate::program::Program;
 use crate::roll::position;
 use crate::rollout::Rollout;
 use crate::trace::{Op, Site};
-use crate::workspace::{Waiting, Workspace};
+use crate::workspace::{Tokens, Workspace};
 
 /// What flows into a backward pass: the loss, and adjoints at taps.
 #[derive(Clone, Debug)]
@@ -151,50 +152,29 @@ impl<R: Real> Workspace<R> {
     ) -> Result<(), BackwardError> {
         self.clear();
         let program = self.program.clone();
-        let graph = &program.step;
         for t in (self.prefix..self.steps).rev() {
+            self.adjoints.turn((t - self.prefix) % self.chunk);
             self.receive_handed(t, seeds);
-            let mut linear = program.linears.len();
-            for site in (0..graph.nodes.len()).rev() {
-                let is_linear = linear > 0 && program.linears[linear - 1].site == site;
-                if is_linear {
-                    linear -= 1;
+            for &(site, linear) in &program.backward {
+                if !program.feeds[site].is_empty() {
+                    self.collect_near(model.isa(), rollout, site, t);
                 }
-                if !graph.active[site] {
-                    continue;
-                }
-                self.collect_near(model.isa(), rollout, site, t);
                 if CHECKED {
-                    self.check_adjoint(site, t)?;
+                    self.check_adjoint(model.isa(), rollout, site, t)?;
                 }
-                self.keep_tap(site, t);
+                if !self.taps.is_empty() {
+                    self.keep_tap(site, t);
+                }
                 if rollout.is_fixed(site, t) {
-                    if is_linear {
-                        self.silence(linear, t);
-                    }
-                    self.zero_operands(site);
-                    let block = self.adjoints.block(site);
-                    self.adjoints.data[block].fill(R::ZERO);
+                    self.silence(rollout, site, linear, t);
                     continue;
                 }
-                if is_linear {
+                if let Some(linear) = linear {
                     self.collect_linear(model.isa(), rollout, &program.linears[linear], linear, t);
                 }
                 self.instruction(&program, model, rollout, site, t);
             }
             self.hand_back(rollout, t);
-            for (lane, group) in self
-                .plan
-                .groups
-                .iter()
-                .flat_map(|g| (g.first_lane..g.first_lane + g.lanes).map(move |lane| (lane, g)))
-            {
-                if t == group.segment_start(self.prefix, t) {
-                    for waiting in &mut self.waiting {
-                        waiting[lane].clear_near();
-                    }
-                }
-            }
             if (t - self.prefix).is_multiple_of(self.chunk) {
                 self.flush(model, rollout, t);
             }
@@ -206,13 +186,13 @@ impl<R: Real> Workspace<R> {
 
     fn clear(&mut self) {
         self.totals.iter_mut().for_each(|total| total.fill(R::ZERO));
-        self.waiting.iter_mut().chain(&mut self.crosses).flatten().for_each(Waiting::clear);
+        self.crosses.iter_mut().flatten().for_each(Tokens::clear);
         self.handed_states
             .iter_mut()
             .chain(&mut self.handed_registers)
             .for_each(|h| h.fill(R::ZERO));
-        for ring in self.rings.iter_mut().chain(&mut self.condition_rings) {
-            ring.aside.iter_mut().flatten().for_each(|aside| aside.fill(R::ZERO));
+        for collected in self.collected.iter_mut().chain(&mut self.condition_collected) {
+            collected.aside.iter_mut().flatten().for_each(|aside| aside.fill(R::ZERO));
         }
         let condition = &self.program.condition;
         for &site in &condition.preset {
@@ -222,15 +202,25 @@ impl<R: Real> Workspace<R> {
         self.taps.iter_mut().for_each(|tap| tap.data.fill(R::ZERO));
     }
 
-    /// A site that sends nothing back must still start its operands' sums.
-    fn zero_operands(&mut self, site: Site) {
+    /// A site whose value was fed from outside: its weights and operands receive nothing.
+    fn silence(&mut self, rollout: &Rollout<R>, site: Site, linear: Option<usize>, t: usize) {
+        if let Some(linear) = linear {
+            self.silence_weights(linear, t);
+        }
         let graph = &self.program.step;
+        if let Op::Attend { cache, .. } = graph.nodes[site].op {
+            let shape = rollout.caches[cache].shape;
+            self.sent[cache].iter_mut().for_each(|sent| sent.silence(shape, t));
+        }
+        // Operands' sums must still start.
         for (operand, flow) in graph.operands[site].iter().zip(&graph.flows[site]) {
             if *flow == Flow::Store {
                 let block = self.adjoints.block(*operand);
                 self.adjoints.data[block].fill(R::ZERO);
             }
         }
+        let block = self.adjoints.block(site);
+        self.adjoints.data[block].fill(R::ZERO);
     }
 
     fn instruction(
@@ -249,24 +239,14 @@ impl<R: Real> Workspace<R> {
             Op::Cross { q, .. } => {
                 let index = position(&program.crosses, site);
                 let attended = &rollout.crosses[index];
-                let record = &rollout.step;
                 let (width, len) = (graph.width(site), graph.width(site) * self.rows);
                 let reads = Reads { lo: 0, hi: program.tokens, hidden: None };
                 let flow = graph.flows[site][0];
                 let start = self.adjoints.block(q).start;
                 let (before, own) = self.adjoints.split(site);
                 for (lane, dout) in own.chunks_exact(len).enumerate() {
-                    let waiting = &mut self.crosses[index][lane];
-                    let mut credit = Credit {
-                        own: None,
-                        near: Some(Slots {
-                            start: 0,
-                            end: program.tokens,
-                            keys: &mut waiting.near_keys,
-                            values: &mut waiting.near_values,
-                        }),
-                        far: None,
-                    };
+                    let Tokens { keys, values, sent } = &mut self.crosses[index][lane];
+                    let p = attended.probabilities_at(t);
                     let dq = if flow == Flow::None {
                         &mut self.own[..len]
                     } else {
@@ -277,14 +257,25 @@ impl<R: Real> Workspace<R> {
                         attended.shape,
                         reads,
                         width,
-                        &record.values[record.frame.range(q, t)],
+                        0,
                         &attended.cache,
-                        attended.probabilities_at(t),
+                        p,
                         dout,
                         dq,
-                        flow.adds(),
-                        &mut credit,
+                        leave(flow),
+                        sent,
                         &mut self.scratch,
+                    );
+                    let query = (&attended.queries, t);
+                    spread_credit(
+                        model.isa(),
+                        attended.shape,
+                        reads,
+                        query,
+                        p,
+                        (sent, 0),
+                        keys,
+                        values,
                     );
                 }
             }
@@ -314,6 +305,7 @@ impl<R: Real> Workspace<R> {
                     let target = &mut self.totals[index][offset..offset + width];
                     for lane in group.first_lane..group.first_lane + group.lanes {
                         let dy = &self.adjoints.data[self.adjoints.range(site, lane)];
+                        let dy = Blocks::dense(dy, dy.len());
                         bias_gradient(model.isa(), 1, self.rows, width, dy, target);
                     }
                 }

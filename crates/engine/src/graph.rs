@@ -31,17 +31,9 @@ pub(crate) struct Graph {
     pub nodes: Vec<Node>,
     /// Each site's operands, as [`Op::operands`] lists them.
     pub operands: Vec<Vec<Site>>,
-    /// Columns before each site's own.
-    pub columns_before: Vec<usize>,
-    pub columns: usize,
     /// Whether the values of all steps are kept, for the backward or for a reader outside. The
     /// others live in one step's space that never leaves the cache.
     pub kept: Vec<bool>,
-    pub kept_before: Vec<usize>,
-    pub kept_columns: usize,
-    /// Extra numbers kept per row for the derivative, and their place.
-    pub saved_before: Vec<usize>,
-    pub saved: usize,
     /// Whether an adjoint reaches the site.
     pub active: Vec<bool>,
     /// For each site, what flows to each operand.
@@ -91,7 +83,6 @@ fn kept(nodes: &[Node], observed: &[Site]) -> Vec<bool> {
                 kept[b] = true;
                 kept[site] = true;
             }
-            Op::Attend { q, .. } | Op::Cross { q, .. } | Op::SetAttend { q, .. } => kept[q] = true,
             _ => {}
         }
     }
@@ -185,27 +176,10 @@ impl Graph {
                 })
                 .collect();
         }
-        let (mut columns, mut kept_columns, mut saved) = (0, 0, 0);
-        let (mut columns_before, mut saved_before) = (Vec::new(), Vec::new());
-        let mut kept_before = Vec::new();
-        for (node, &keep) in nodes.iter().zip(&kept) {
-            columns_before.push(columns);
-            kept_before.push(kept_columns);
-            kept_columns += if keep { node.width } else { 0 };
-            saved_before.push(saved);
-            columns += node.width;
-            saved += saved_per_row(node);
-        }
         Self {
             operands: nodes.iter().map(|n| n.op.operands()).collect(),
             nodes,
-            columns_before,
-            columns,
             kept,
-            kept_before,
-            kept_columns,
-            saved_before,
-            saved,
             active,
             flows,
             preset,
@@ -231,6 +205,21 @@ struct Place {
     saved_len: usize,
 }
 
+/// Every place begins on a cache line: so many numbers in single precision.
+const LINE: usize = 16;
+
+/// Where runs of numbers of the given lengths begin when they lie one after the other, and where the
+/// last of them ends.
+pub(crate) fn lay_out(lengths: impl Iterator<Item = usize>) -> (Vec<usize>, usize) {
+    let mut end = 0;
+    let starts = lengths.map(|len| {
+        let start = end;
+        end = (end + len).next_multiple_of(LINE);
+        start
+    });
+    (starts.collect(), end)
+}
+
 /// Where the values of one graph lie in a rollout, worked out once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
@@ -238,24 +227,24 @@ pub(crate) struct Frame {
     places: Vec<Place>,
     /// Values of all sites.
     pub len: usize,
+    /// Numbers that instructions keep for their derivatives.
+    pub saved_len: usize,
 }
 
 impl Frame {
     pub fn new(graph: &Graph, rows: usize, steps: usize) -> Self {
-        let place = |site: Site| {
-            let (kept, len) = (graph.kept_before[site], graph.width(site) * rows);
-            let once = graph.columns_before[site] - kept;
-            Place {
-                start: (kept * steps + once) * rows,
-                stride: if graph.kept[site] { len } else { 0 },
-                len,
-                saved_start: graph.saved_before[site] * steps * rows,
-                saved_len: saved_per_row(&graph.nodes[site]) * rows,
-            }
-        };
-        let places = (0..graph.nodes.len()).map(place).collect();
-        let len = (graph.kept_columns * steps + graph.columns - graph.kept_columns) * rows;
-        Self { rows, places, len }
+        let sites = || graph.nodes.iter().zip(&graph.kept);
+        let copies = |kept: bool| if kept { steps } else { 1 };
+        let (starts, len) = lay_out(sites().map(|(n, &kept)| n.width * rows * copies(kept)));
+        let saved = |node: &Node| saved_per_row(node) * rows;
+        let (saved_starts, saved_len) = lay_out(graph.nodes.iter().map(|n| saved(n) * steps));
+        let places = sites().zip(starts.iter().zip(&saved_starts));
+        let places = places.map(|((node, &kept), (&start, &saved_start))| {
+            let len = node.width * rows;
+            let stride = if kept { len } else { 0 };
+            Place { start, stride, len, saved_start, saved_len: saved(node) }
+        });
+        Self { rows, places: places.collect(), len, saved_len }
     }
 
     /// Start of a site's values at step `t`.

@@ -4,9 +4,11 @@
 //! the memory projections collect, so they are two *variants* of one group. `Steps(k)` needs `k` lanes
 //! in its group (lane `i` holds paths that passed `i` state edges), everything else one.
 
+use backcut_kernels::attention::Side;
+
 use crate::backward::BackwardError;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
-use crate::program::{Program, Side};
+use crate::program::Program;
 use crate::trace::Op;
 
 /// Lanes that serve one or two cuts.
@@ -19,7 +21,7 @@ pub(crate) struct Group {
     pub alpha: f64,
     pub first_lane: usize,
     pub lanes: usize,
-    /// Whether the far slots are needed: some variant keeps the weights' credit, or `alpha > 0`.
+    /// Whether far queries matter: some variant keeps the weights' credit, or `alpha > 0`.
     pub far: bool,
 }
 
@@ -142,16 +144,6 @@ impl Group {
             // Lane `i` holds the paths that passed `i` of them.
             StateCredit::Steps(_) => Some(self.lanes - 1),
         }
-    }
-
-    /// Slots for positions of the current segment.
-    pub fn near_slots(&self, steps: usize) -> usize {
-        if self.segment > 1 { self.segment.min(steps) } else { 0 }
-    }
-
-    /// Slots for positions before the last segment.
-    pub fn far_slots(&self, steps: usize) -> usize {
-        if self.far { self.segment_start(0, steps - 1) } else { 0 }
     }
 }
 

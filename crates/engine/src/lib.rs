@@ -13,6 +13,7 @@
 
 mod ages;
 mod backward;
+mod collected;
 mod cut;
 pub mod edges;
 mod export;

@@ -3,10 +3,10 @@
 //! The step graph and the condition graph run the same code; they differ in their [`Frame`].
 
 use backcut_kernels::elementwise::{self as ew, Binary, Operand};
-use backcut_kernels::product::{Finish, Start, product};
-use backcut_kernels::{Isa, Real, gelu, norm};
+use backcut_kernels::product::{Blocks, Finish, Start, product};
+use backcut_kernels::{Aligned, Isa, Real, gelu, norm};
 
-use crate::graph::{Flow, Fused, Graph};
+use crate::graph::{Flow, Fused, Graph, lay_out};
 use crate::model::{Constants, Model};
 use crate::rollout::Record;
 use crate::trace::{Op, Site};
@@ -105,28 +105,55 @@ pub(crate) fn forward<R: Real>(
     }
 }
 
-/// The adjoints of one graph: `[site][lane][row][column]`.
+/// The adjoints of one graph: `[site][lane][row][column]`, of the step at hand.
+///
+/// Some linear sites keep those of a whole chunk of steps, `[slot][lane][row][column]`: weight
+/// gradients are taken from there once per chunk, without a copy.
 #[derive(Clone, Debug)]
 pub(crate) struct Adjoints<R> {
     pub lanes: usize,
     pub rows: usize,
-    pub data: Vec<R>,
+    pub data: Aligned<R>,
     /// Start and length of one lane, for each site.
     places: Vec<(usize, usize)>,
+    /// Sites that keep a chunk, and where it starts.
+    kept: Vec<(Site, usize)>,
 }
 
 impl<R: Real> Adjoints<R> {
-    pub fn new(graph: &Graph, rows: usize, lanes: usize) -> Self {
-        let place = |site: Site| {
-            let home = graph.columns_before[graph.home[site]];
-            (home * lanes * rows, graph.width(site) * rows)
-        };
+    /// Adjoints of which those of the `whole` sites keep `chunk` steps.
+    pub fn new(graph: &Graph, rows: usize, lanes: usize, whole: &[Site], chunk: usize) -> Self {
+        let mut keeps = vec![false; graph.nodes.len()];
+        for &site in whole {
+            keeps[graph.home[site]] = true;
+        }
+        let slots = |home: Site| if keeps[home] { chunk } else { 1 };
+        let sites = || 0..graph.nodes.len();
+        let (starts, len) = lay_out(sites().map(|s| graph.width(s) * rows * lanes * slots(s)));
+        let place = |site: Site| (starts[graph.home[site]], graph.width(site) * rows);
+        let kept = sites().filter(|&site| keeps[graph.home[site]]);
         Self {
             lanes,
             rows,
-            data: vec![R::ZERO; graph.columns * rows * lanes],
-            places: (0..graph.nodes.len()).map(place).collect(),
+            data: Aligned::zeros(len),
+            places: sites().map(place).collect(),
+            kept: kept.map(|site| (site, starts[graph.home[site]])).collect(),
         }
+    }
+
+    /// Turns to a slot of the chunk.
+    pub fn turn(&mut self, slot: usize) {
+        for &(site, start) in &self.kept {
+            let (at, len) = &mut self.places[site];
+            *at = start + slot * *len * self.lanes;
+        }
+    }
+
+    /// One lane of a linear site, all slots of the chunk.
+    pub fn chunk(&self, site: Site, lane: usize) -> Blocks<'_, R> {
+        let (_, start) = self.kept.iter().find(|(kept, _)| *kept == site).expect("a linear site");
+        let (_, len) = self.places[site];
+        Blocks { data: &self.data[start + lane * len..], stride: len * self.lanes }
     }
 
     /// All lanes of a site.
@@ -153,7 +180,7 @@ impl<R: Real> Adjoints<R> {
 
     /// Heap bytes of the numbers held.
     pub fn bytes(&self) -> usize {
-        self.data.capacity() * size_of::<R>()
+        self.data.bytes()
     }
 }
 
@@ -172,7 +199,7 @@ pub(crate) fn adjoint<R: Real>(
     if flows.iter().all(|&f| f == Flow::None) {
         return;
     }
-    let Adjoints { lanes, rows, data, places } = adjoints;
+    let Adjoints { lanes, rows, data, places, .. } = adjoints;
     let (lanes, rows) = (*lanes, *rows);
     let width = graph.width(site);
     let (start, len) = places[site];

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use backcut_kernels::attention::Side;
+
 use crate::graph::Graph;
 use crate::layout::Layout;
 use crate::trace::{Inner, Named, Node, Op, ParamId, Site, TraceError};
@@ -25,13 +27,6 @@ pub(crate) struct Bound {
     pub name: String,
     pub site: Site,
     pub limit: f64,
-}
-
-/// Which side of an attention a site feeds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
-    Key,
-    Value,
 }
 
 /// A causal attention and its cache.
@@ -107,6 +102,8 @@ pub struct Program {
     pub(crate) loss: Option<Site>,
     /// For each site, the caches it feeds as key or value.
     pub(crate) feeds: Vec<Vec<(usize, Side)>>,
+    /// The sites that an adjoint reaches, last first, with their place among `linears`.
+    pub(crate) backward: Vec<(Site, Option<usize>)>,
     /// The longest rollout: the shortest learned table, if there is one.
     pub(crate) max_steps: Option<usize>,
 }
@@ -328,7 +325,11 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         .collect();
     let linears = linear_sites(&step.nodes, &mut used, &feeds);
     let condition_linears = linear_sites(&condition.nodes, &mut used, &[]);
+    let linear_at = |site: Site| linears.iter().position(|l| l.site == site);
+    let reached = (0..step.nodes.len()).rev().filter(|&site| step.active[site]);
+    let backward = reached.map(|site| (site, linear_at(site))).collect();
     Ok(Program {
+        backward,
         step,
         condition,
         tokens: inner.tokens,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use backcut_kernels::Real;
-use backcut_kernels::attention::{Cache, Shape};
+use backcut_kernels::attention::{Cache, Credit, Sent, Shape, Stack};
+use backcut_kernels::{Aligned, Real};
 
 use crate::forward::{Fixed, ForwardError, ForwardSpec};
 use crate::graph::{Frame, Graph};
@@ -14,14 +14,14 @@ use crate::trace::{Op, Site};
 #[derive(Clone, Debug)]
 pub(crate) struct Record<R> {
     pub frame: Frame,
-    pub values: Vec<R>,
-    pub saved: Vec<R>,
+    pub values: Aligned<R>,
+    pub saved: Aligned<R>,
 }
 
 impl<R: Real> Record<R> {
     fn new(graph: &Graph, rows: usize, steps: usize) -> Self {
         let frame = Frame::new(graph, rows, steps);
-        let mut values = vec![R::ZERO; frame.len];
+        let mut values = Aligned::zeros(frame.len);
         for (site, node) in graph.nodes.iter().enumerate() {
             if let Op::Constant(value) = node.op {
                 let copies = if graph.kept[site] { steps } else { 1 };
@@ -29,11 +29,12 @@ impl<R: Real> Record<R> {
                 values[start..][..node.width * rows * copies].fill(R::from_f64(value));
             }
         }
-        Self { frame, values, saved: vec![R::ZERO; graph.saved * rows * steps] }
+        let saved = Aligned::zeros(frame.saved_len);
+        Self { frame, values, saved }
     }
 
     fn bytes(&self) -> usize {
-        (self.values.len() + self.saved.len()) * size_of::<R>()
+        self.values.bytes() + self.saved.bytes()
     }
 }
 
@@ -42,8 +43,9 @@ impl<R: Real> Record<R> {
 pub(crate) struct Attended<R> {
     pub shape: Shape,
     pub cache: Cache<R>,
+    pub queries: Stack<R>,
     /// `[query][position][lane]`
-    pub probabilities: Vec<R>,
+    pub probabilities: Aligned<R>,
     pub scratch: Vec<R>,
 }
 
@@ -53,8 +55,9 @@ impl<R: Real> Attended<R> {
         Self {
             shape,
             cache: Cache::new(shape),
-            probabilities: vec![R::ZERO; shape.probability_len() * queries],
-            scratch: vec![R::ZERO; shape.scratch_len()],
+            queries: Stack::new(shape, queries),
+            probabilities: Aligned::zeros(shape.probability_len() * queries),
+            scratch: vec![R::ZERO; shape.slot_len()],
         }
     }
 
@@ -63,8 +66,15 @@ impl<R: Real> Attended<R> {
         &self.probabilities[query * len..][..len]
     }
 
+    /// What the positions of the cache receive, given what the queries send.
+    pub fn credit<'a>(&'a self, sent: &'a Sent<R>) -> Credit<'a, R> {
+        let Self { shape, queries, probabilities, .. } = self;
+        Credit { shape: *shape, queries, probabilities, sent }
+    }
+
     fn bytes(&self) -> usize {
-        self.cache.bytes() + (self.probabilities.len() + self.scratch.len()) * size_of::<R>()
+        let scratch = self.scratch.len() * size_of::<R>();
+        self.cache.bytes() + self.queries.bytes() + self.probabilities.bytes() + scratch
     }
 }
 

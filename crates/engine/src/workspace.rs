@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use backcut_kernels::Real;
-use backcut_kernels::attention::Shape;
+use backcut_kernels::attention::{Sent, Shape, Stack};
+use backcut_kernels::{Aligned, Real};
 
 use crate::backward::BackwardError;
+use crate::collected::Collected;
 use crate::cut::Cut;
+use crate::graph::Graph;
 use crate::lanes::Plan;
 use crate::local::Adjoints;
 use crate::program::{LinearSite, Program};
@@ -17,54 +19,29 @@ use crate::trace::Site;
 /// more than 16, and 32 gains nothing.
 pub const DEFAULT_CHUNK: usize = 16;
 
-/// Adjoints of stored keys and values that wait for their own step, for one cache and lane.
+/// Adjoints of a condition's keys and values, which every query adds to.
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting<R> {
-    pub near_slots: usize,
-    pub far_slots: usize,
-    pub near_keys: Vec<R>,
-    pub near_values: Vec<R>,
-    pub far_keys: Vec<R>,
-    pub far_values: Vec<R>,
+pub(crate) struct Tokens<R> {
+    pub keys: Stack<R>,
+    pub values: Stack<R>,
+    /// What the query at hand sends.
+    pub sent: Sent<R>,
 }
 
-impl<R: Real> Waiting<R> {
-    fn new(shape: Shape, near_slots: usize, far_slots: usize) -> Self {
-        let per_slot = shape.slot_len();
-        let zeros = |slots: usize| vec![R::ZERO; slots * per_slot];
-        Self {
-            near_slots,
-            far_slots,
-            near_keys: zeros(near_slots),
-            near_values: zeros(near_slots),
-            far_keys: zeros(far_slots),
-            far_values: zeros(far_slots),
-        }
-    }
-
-    pub fn clear_near(&mut self) {
-        self.near_keys.fill(R::ZERO);
-        self.near_values.fill(R::ZERO);
+impl<R: Real> Tokens<R> {
+    fn new(shape: Shape) -> Self {
+        let stack = || Stack::new(shape, shape.capacity);
+        Self { keys: stack(), values: stack(), sent: Sent::new(shape, 1) }
     }
 
     pub fn clear(&mut self) {
-        self.clear_near();
-        self.far_keys.fill(R::ZERO);
-        self.far_values.fill(R::ZERO);
+        self.keys.clear();
+        self.values.clear();
     }
 
     fn bytes(&self) -> usize {
-        (self.near_keys.len() + self.far_keys.len()) * 2 * size_of::<R>()
+        self.keys.bytes() + self.values.bytes() + self.sent.bytes()
     }
-}
-
-/// Output adjoints of a linear site, waiting for the weight product of their chunk.
-#[derive(Clone, Debug)]
-pub(crate) struct Ring<R> {
-    /// One `[chunk][row][column]` buffer per variant that collects here.
-    pub of_variant: Vec<Option<Vec<R>>>,
-    /// For a shared parameter: weight and bias gradients aside, per variant.
-    pub aside: Vec<Option<Vec<R>>>,
 }
 
 /// Adjoints kept for the caller: `[group][step][row][column]`.
@@ -85,23 +62,24 @@ pub struct Workspace<R> {
     pub(crate) plan: Plan,
     pub(crate) adjoints: Adjoints<R>,
     pub(crate) condition_adjoints: Adjoints<R>,
-    /// `[cache][lane]`
-    pub(crate) waiting: Vec<Vec<Waiting<R>>>,
+    /// `[cache][lane]`: what the queries of every step sent to earlier positions.
+    pub(crate) sent: Vec<Vec<Sent<R>>>,
     /// `[cross][lane]`: adjoints of condition keys and values.
-    pub(crate) crosses: Vec<Vec<Waiting<R>>>,
+    pub(crate) crosses: Vec<Vec<Tokens<R>>>,
     /// `[set]`: the same for attention inside the condition, reused by every lane.
-    pub(crate) sets: Vec<Waiting<R>>,
-    pub(crate) rings: Vec<Ring<R>>,
-    pub(crate) condition_rings: Vec<Ring<R>>,
+    pub(crate) sets: Vec<Tokens<R>>,
+    pub(crate) collected: Vec<Collected<R>>,
+    pub(crate) condition_collected: Vec<Collected<R>>,
     /// What the next step hands back: `[state or register][lane][row][column]`.
     pub(crate) handed_states: Vec<Vec<R>>,
     pub(crate) handed_registers: Vec<Vec<R>>,
-    /// Scores and the query's own key and value adjoints.
+    /// One slot of lanes.
     pub(crate) scratch: Vec<R>,
+    /// One site's adjoint.
     pub(crate) own: Vec<R>,
     /// Parameters whose gradient differs between variants of one group.
     pub(crate) split: Vec<bool>,
-    pub(crate) totals: Vec<Vec<R>>,
+    pub(crate) totals: Vec<Aligned<R>>,
     pub(crate) taps: Vec<Tapped<R>>,
 }
 
@@ -136,26 +114,18 @@ impl<R: Real> Workspace<R> {
         let plan = Plan::new(&program, steps - prefix, cuts, share)?;
         let chunk = chunk.clamp(1, steps - prefix);
         let lanes = plan.lanes;
-        let predicted = steps - prefix;
-        let waiting = rollout
+        let sent = rollout
             .caches
             .iter()
-            .map(|attended| {
-                let of_lane = |lane: usize| {
-                    let group = plan.group_of(lane);
-                    let (near, far) = (group.near_slots(predicted), group.far_slots(predicted));
-                    Waiting::new(attended.shape, near, far)
-                };
-                (0..lanes).map(of_lane).collect()
-            })
+            .map(|a| (0..lanes).map(|_| Sent::new(a.shape, steps)).collect())
             .collect();
         let tokens = program.tokens();
         let crosses = rollout
             .crosses
             .iter()
-            .map(|a| (0..lanes).map(|_| Waiting::new(a.shape, tokens, 0)).collect())
+            .map(|a| (0..lanes).map(|_| Tokens::new(a.shape)).collect())
             .collect();
-        let sets = rollout.sets.iter().map(|a| Waiting::new(a.shape, tokens, 0)).collect();
+        let sets = rollout.sets.iter().map(|a| Tokens::new(a.shape)).collect();
         let mut split = vec![false; program.layout().parameters().len()];
         for linear in program.linears.iter().filter(|l| l.role.is_memory()) {
             split[linear.weight] = true;
@@ -163,32 +133,38 @@ impl<R: Real> Workspace<R> {
                 split[bias] = true;
             }
         }
-        let rings = |linears: &[LinearSite], per_slot: usize| -> Vec<Ring<R>> {
-            linears.iter().map(|l| Ring::new(l, &plan, &split, per_slot)).collect()
+        // What one graph needs: its linear sites' sources, and the adjoints some of them are.
+        let predicted = steps - prefix;
+        let half = |graph: &Graph, linears: &[LinearSite], rows: usize, chunk: usize| {
+            let new = |l| Collected::new(l, &plan, &split, predicted, chunk * rows);
+            let collected: Vec<Collected<R>> = linears.iter().map(new).collect();
+            let whole = linears.iter().zip(&collected).filter(|(_, c)| c.takes_adjoints());
+            let whole: Vec<Site> = whole.map(|(linear, _)| linear.site).collect();
+            (collected, Adjoints::new(graph, rows, lanes, &whole, chunk))
         };
-        let widest = |shapes: &mut dyn Iterator<Item = Shape>| {
-            shapes
-                .map(|s| (s.scratch_len(), s.rows * s.heads * s.dim))
-                .fold((0, 0), |(scratch, own), (a, b)| (scratch.max(a), own.max(b)))
-        };
+        let (collected, adjoints) = half(&program.step, &program.linears, rows, chunk);
+        let (condition_collected, condition_adjoints) =
+            half(&program.condition, &program.condition_linears, rows * tokens, 1);
         let attended = rollout.caches.iter().chain(&rollout.crosses).chain(&rollout.sets);
-        let (scratch, own) = widest(&mut attended.map(|a| a.shape));
+        let scratch = attended.map(|a| a.shape.slot_len()).max().unwrap_or(0);
+        let crossing = program.crosses.iter().map(|c| c.heads * c.dim);
+        let widest = program.linears.iter().map(|l| l.n_out).chain(crossing).max().unwrap_or(0);
         let handed = |list: &[crate::program::Carried]| -> Vec<Vec<R>> {
             list.iter().map(|c| vec![R::ZERO; c.width * rows * lanes]).collect()
         };
         Ok(Self {
-            rings: rings(&program.linears, chunk * rows),
-            condition_rings: rings(&program.condition_linears, rows * tokens),
-            adjoints: Adjoints::new(&program.step, rows, lanes),
-            condition_adjoints: Adjoints::new(&program.condition, rows * tokens, lanes),
-            waiting,
+            collected,
+            adjoints,
+            condition_collected,
+            condition_adjoints,
+            sent,
             crosses,
             sets,
             handed_states: handed(program.states()),
             handed_registers: handed(program.registers()),
             scratch: vec![R::ZERO; scratch],
-            own: vec![R::ZERO; 2 * own],
-            totals: plan.variants.iter().map(|_| vec![R::ZERO; program.layout().len()]).collect(),
+            own: vec![R::ZERO; widest * rows],
+            totals: plan.variants.iter().map(|_| Aligned::zeros(program.layout().len())).collect(),
             split,
             taps: Vec::new(),
             plan,
@@ -236,38 +212,17 @@ impl<R: Real> Workspace<R> {
     /// Heap bytes of all numbers it holds; plans and places are bookkeeping and not counted.
     pub fn bytes(&self) -> usize {
         let reals = |v: &Vec<R>| v.capacity() * size_of::<R>();
-        let rings = self.rings.iter().chain(&self.condition_rings);
-        let waiting = self.waiting.iter().chain(&self.crosses).flatten().chain(&self.sets);
+        let collected = self.collected.iter().chain(&self.condition_collected);
+        let tokens = self.crosses.iter().flatten().chain(&self.sets);
         self.adjoints.bytes()
             + self.condition_adjoints.bytes()
-            + waiting.map(Waiting::bytes).sum::<usize>()
-            + rings
-                .flat_map(|r| r.of_variant.iter().chain(&r.aside))
-                .flatten()
-                .map(reals)
-                .sum::<usize>()
+            + self.sent.iter().flatten().map(Sent::bytes).sum::<usize>()
+            + tokens.map(Tokens::bytes).sum::<usize>()
+            + collected.map(Collected::bytes).sum::<usize>()
             + self.handed_states.iter().chain(&self.handed_registers).map(reals).sum::<usize>()
             + reals(&self.scratch)
             + reals(&self.own)
-            + self.totals.iter().map(reals).sum::<usize>()
+            + self.totals.iter().map(Aligned::bytes).sum::<usize>()
             + self.taps.iter().map(|t| reals(&t.data)).sum::<usize>()
-    }
-}
-
-impl<R: Real> Ring<R> {
-    fn new(linear: &LinearSite, plan: &Plan, split: &[bool], per_column: usize) -> Self {
-        let is_split = split[linear.weight] || linear.bias.is_some_and(|b| split[b]);
-        let serves = |index: usize| is_split || plan.variants[index].leader == index;
-        let buffer = |len: usize| {
-            let of = |index: usize| serves(index).then(|| vec![R::ZERO; len]);
-            (0..plan.variants.len()).map(of).collect()
-        };
-        let aside = if linear.shared {
-            let bias = if linear.bias.is_some() { linear.n_out } else { 0 };
-            buffer(linear.n_in * linear.n_out + bias)
-        } else {
-            Vec::new()
-        };
-        Self { of_variant: buffer(per_column * linear.n_out), aside }
     }
 }

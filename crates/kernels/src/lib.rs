@@ -11,6 +11,7 @@
 //! *outputs*; a sum over an index runs in that index's order, or in a fixed pattern of partial sums
 //! that does not depend on the vector width. So the three paths give identical bits, and a test says so.
 
+mod aligned;
 pub mod attention;
 pub mod elementwise;
 pub mod gelu;
@@ -28,6 +29,7 @@ mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use aligned::Aligned;
 pub use isa::Isa;
 pub use real::Real;
 

@@ -1,7 +1,7 @@
 //! A weight gradient is one chain of fused multiply-adds per element, blocks from last to first and
 //! rows ascending, bit for bit, on every code path, however the steps are grouped into calls.
 
-use backcut_kernels::product::{bias_gradient, weight_gradient};
+use backcut_kernels::product::{Blocks, bias_gradient, weight_gradient};
 use backcut_kernels::{Isa, Real};
 use proptest::prelude::*;
 
@@ -70,10 +70,22 @@ fn agrees<R: Real>(s: Shape, seed: u64) {
     let (expected_dw, expected_db) = naive(s, &given);
     for isa in Isa::available() {
         let (mut dw, mut db) = (given.dw.clone(), given.db.clone());
-        weight_gradient(isa, s.blocks, s.rows, s.n_in, s.n_out, &given.x, &given.dy, &mut dw);
-        bias_gradient(isa, s.blocks, s.rows, s.n_out, &given.dy, &mut db);
+        let dy = Blocks::dense(&given.dy, s.rows * s.n_out);
+        weight_gradient(isa, s.blocks, s.rows, s.n_in, s.n_out, &given.x, dy, &mut dw);
+        bias_gradient(isa, s.blocks, s.rows, s.n_out, dy, &mut db);
         assert_eq!(bits(&dw), bits(&expected_dw), "weight, {isa} {s:?}");
         assert_eq!(bits(&db), bits(&expected_db), "bias, {isa} {s:?}");
+
+        // The same blocks with something else between them.
+        let (mut dw, mut db) = (given.dw.clone(), given.db.clone());
+        let len = s.rows * s.n_out;
+        let apart = |block: &[R]| [block, &[R::from_f64(f64::NAN); 3]].concat();
+        let data: Vec<R> = given.dy.chunks(len).flat_map(apart).collect();
+        let dy = Blocks { data: &data, stride: len + 3 };
+        weight_gradient(isa, s.blocks, s.rows, s.n_in, s.n_out, &given.x, dy, &mut dw);
+        bias_gradient(isa, s.blocks, s.rows, s.n_out, dy, &mut db);
+        assert_eq!(bits(&dw), bits(&expected_dw), "weight apart, {isa} {s:?}");
+        assert_eq!(bits(&db), bits(&expected_db), "bias apart, {isa} {s:?}");
     }
 }
 
@@ -124,6 +136,7 @@ fn chunk_size_does_not_change_the_bits() {
             for first in (0..all.blocks).step_by(chunk).rev() {
                 let x = &given.x[first * all.rows * all.n_in..];
                 let dy = &given.dy[first * all.rows * all.n_out..];
+                let dy = Blocks::dense(dy, all.rows * all.n_out);
                 weight_gradient(isa, chunk, all.rows, all.n_in, all.n_out, x, dy, &mut dw);
                 bias_gradient(isa, chunk, all.rows, all.n_out, dy, &mut db);
             }
@@ -137,7 +150,7 @@ fn chunk_size_does_not_change_the_bits() {
 
 fn call(x: usize, dy: usize, dw: usize) {
     let (x, dy, mut dw) = (vec![0.0_f32; x], vec![0.0; dy], vec![0.0; dw]);
-    weight_gradient(Isa::detect(), 2, 3, 4, 5, &x, &dy, &mut dw);
+    weight_gradient(Isa::detect(), 2, 3, 4, 5, &x, Blocks::dense(&dy, 15), &mut dw);
 }
 
 #[test]
@@ -166,5 +179,6 @@ fn short_dw_is_refused() {
 #[test]
 #[should_panic(expected = "bias_gradient: db has 4 values, the shape needs 5")]
 fn short_db_is_refused() {
-    bias_gradient(Isa::detect(), 2, 3, 5, &[0.0_f32; 30], &mut [0.0; 4]);
+    let dy = [0.0_f32; 30];
+    bias_gradient(Isa::detect(), 2, 3, 5, Blocks::dense(&dy, 15), &mut [0.0; 4]);
 }

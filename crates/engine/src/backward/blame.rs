@@ -1,32 +1,34 @@
 //! Naming the instruction, step, row and edge of a non-finite adjoint.
 
-use backcut_kernels::Real;
+use backcut_kernels::attention::Side;
+use backcut_kernels::{Isa, Real};
 
 use super::BackwardError;
+use super::memory::{Later, Where, readers};
 use crate::fault::{Fault, Phase};
-use crate::program::Side;
+use crate::rollout::Rollout;
 use crate::trace::Site;
 use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
-    pub(super) fn check_adjoint(&self, site: Site, t: usize) -> Result<(), BackwardError> {
+    pub(super) fn check_adjoint(
+        &self,
+        isa: Isa,
+        rollout: &Rollout<R>,
+        site: Site,
+        t: usize,
+    ) -> Result<(), BackwardError> {
         let graph = &self.program.step;
         let node = &graph.nodes[site];
         for lane in 0..self.plan.lanes {
             let values = &self.adjoints.data[self.adjoints.range(site, lane)];
             if let Some(mut fault) = Fault::find(Phase::Backward, node, t, values) {
-                fault.edge = Some(self.arriving_edge(site, t, lane));
+                fault.edge = Some(self.arriving_edge(isa, rollout, site, t, lane));
                 return Err(BackwardError::NonFinite(fault));
             }
             for &(cache, side) in &self.program.feeds[site] {
-                let waiting = &self.waiting[cache][lane];
-                let far = match side {
-                    Side::Key => &waiting.far_keys,
-                    Side::Value => &waiting.far_values,
-                };
-                let len = far.len() / waiting.far_slots.max(1);
-                let slot = far.get((t - self.prefix) * len..).and_then(|far| far.get(..len));
-                if slot.is_some_and(|slot| slot.iter().any(|v| !v.is_finite())) {
+                let is_far = self.plan.group_of(lane).far;
+                if is_far && self.is_bad(isa, rollout, (cache, side), lane, t, Where::Far) {
                     let name = &self.program.caches[cache].name;
                     let edge = format!("memory edge `{name}` from later segments to step {t}");
                     return Err(BackwardError::NonFinite(Fault {
@@ -45,7 +47,14 @@ impl<R: Real> Workspace<R> {
     }
 
     /// The kind of edge that brought a bad adjoint to `site`: from a later step, or within the step.
-    fn arriving_edge(&self, site: Site, t: usize, lane: usize) -> String {
+    fn arriving_edge(
+        &self,
+        isa: Isa,
+        rollout: &Rollout<R>,
+        site: Site,
+        t: usize,
+        lane: usize,
+    ) -> String {
         let program = &self.program;
         let bad = |values: &[R]| values.iter().any(|v| !v.is_finite());
         let handed = program.states().iter().zip(&self.handed_states).map(|h| (h, "state"));
@@ -56,12 +65,10 @@ impl<R: Real> Workspace<R> {
                 return format!("{kind} edge `{}` from step {} to step {t}", carried.name, t + 1);
             }
         }
-        for (cache, waiting) in program.caches.iter().zip(&self.waiting) {
-            let waiting = &waiting[lane];
-            let is_bad = (site == cache.key && bad(&waiting.near_keys))
-                || (site == cache.value && bad(&waiting.near_values));
-            if is_bad {
-                return format!("memory edge `{}` from later steps to step {t}", cache.name);
+        for &(cache, side) in &program.feeds[site] {
+            if self.is_bad(isa, rollout, (cache, side), lane, t, Where::Near) {
+                let name = &program.caches[cache].name;
+                return format!("memory edge `{name}` from later steps to step {t}");
             }
         }
         // Their sum is bad; where several readers sent something, each is named.
@@ -80,5 +87,21 @@ impl<R: Real> Workspace<R> {
             [only] => format!("the edge from {only} of the same step"),
             several => format!("one of the edges from {} of the same step", several.join(", ")),
         }
+    }
+    /// Whether later queries gave a position something bad.
+    fn is_bad(
+        &self,
+        isa: Isa,
+        rollout: &Rollout<R>,
+        edge: (usize, Side),
+        lane: usize,
+        t: usize,
+        place: Where,
+    ) -> bool {
+        let queries = readers(rollout, self.plan.group_of(lane), t, place);
+        let later = Later { rollout, sent: &self.sent, edge, lane, t };
+        let mut slot = vec![R::ZERO; later.shape().slot_len()];
+        let bad = |queries| later.sum(isa, queries, &mut slot).iter().any(|v| !v.is_finite());
+        queries.is_some_and(bad)
     }
 }

@@ -1,9 +1,10 @@
 //! The condition's backward: once per lane, after the last step.
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{Credit, Leave, Reads, Slots, attend_adjoint, leave_slot};
+use backcut_kernels::attention::{Leave, Reads, attend_adjoint, spread_credit};
 
 use super::fill;
+use super::memory::leave;
 use super::weights::weight_product;
 use crate::graph::Flow;
 use crate::local;
@@ -11,7 +12,7 @@ use crate::model::Model;
 use crate::roll::position;
 use crate::rollout::Rollout;
 use crate::trace::{Op, Site};
-use crate::workspace::Workspace;
+use crate::workspace::{Tokens, Workspace};
 
 impl<R: Real> Workspace<R> {
     pub(super) fn run_condition(&mut self, model: &Model<R>, rollout: &Rollout<R>) {
@@ -23,10 +24,8 @@ impl<R: Real> Workspace<R> {
         for (index, cross) in program.crosses.iter().enumerate() {
             let shape = rollout.crosses[index].shape;
             let width = cross.heads * cross.dim;
-            for (lane, waiting) in self.crosses[index].iter().enumerate() {
-                for (site, from) in
-                    [(cross.key, &waiting.near_keys), (cross.value, &waiting.near_values)]
-                {
+            for (lane, sums) in self.crosses[index].iter().enumerate() {
+                for (site, from) in [(cross.key, &sums.keys), (cross.value, &sums.values)] {
                     if !graph.active[site] {
                         continue;
                     }
@@ -34,8 +33,7 @@ impl<R: Real> Workspace<R> {
                     let target = &mut self.condition_adjoints.data[range];
                     for token in 0..tokens {
                         let target = &mut target[token * width..];
-                        let slot = &from[token * shape.slot_len()..][..shape.slot_len()];
-                        leave_slot(model.isa(), shape, tokens * width, Leave::Add, slot, target);
+                        from.leave(model.isa(), shape, token, tokens * width, Leave::Add, target);
                     }
                 }
             }
@@ -84,10 +82,9 @@ impl<R: Real> Workspace<R> {
     fn condition_weights(&mut self, model: &Model<R>, rollout: &Rollout<R>, index: usize) {
         let program = &self.program;
         let linear = &program.condition_linears[index];
-        let rows = rollout.condition.frame.rows;
-        let ring = &mut self.condition_rings[index];
-        for (variant, ring) in ring.of_variant.iter_mut().enumerate() {
-            let Some(ring) = ring else { continue };
+        let collected = &mut self.condition_collected[index];
+        for (variant, source) in collected.of_variant.iter_mut().enumerate() {
+            let Some(ring) = source.ring() else { continue };
             let group = &self.plan.groups[self.plan.variants[variant].group];
             for (i, lane) in (group.first_lane..group.first_lane + group.lanes).enumerate() {
                 let range = self.condition_adjoints.range(linear.site, lane);
@@ -95,7 +92,8 @@ impl<R: Real> Workspace<R> {
             }
         }
         let x = &rollout.condition.values[rollout.condition.frame.range(linear.x, 0)];
-        weight_product(model, linear, ring, &mut self.totals, 1, rows, x);
+        let (adjoints, totals) = (&self.condition_adjoints, &mut self.totals);
+        weight_product(model, linear, collected, adjoints, totals, 1, x);
     }
 
     fn set_attention(
@@ -115,43 +113,36 @@ impl<R: Real> Workspace<R> {
         let reads = Reads { lo: 0, hi: tokens, hidden: None };
         let flows = &graph.flows[site];
         let starts = [q, key, value].map(|s| self.condition_adjoints.block(s).start);
-        let waiting = &mut self.sets[index];
+        let Tokens { keys, values, sent } = &mut self.sets[index];
+        let (isa, shape, stride) = (model.isa(), attended.shape, tokens * width);
         let (before, own) = self.condition_adjoints.split(site);
-        let query = &record.values[record.frame.range(q, 0)];
         for (lane, dout) in own.chunks_exact(len).enumerate() {
-            waiting.clear();
+            keys.clear();
+            values.clear();
             for token in 0..tokens {
                 let at = token * width;
-                let mut credit = Credit {
-                    own: None,
-                    near: Some(Slots {
-                        start: 0,
-                        end: tokens,
-                        keys: &mut waiting.near_keys,
-                        values: &mut waiting.near_values,
-                    }),
-                    far: None,
-                };
                 let dq = &mut before[starts[0] + lane * len..][..len];
+                let p = attended.probabilities_at(token);
                 attend_adjoint(
-                    model.isa(),
-                    attended.shape,
+                    isa,
+                    shape,
                     reads,
-                    tokens * width,
-                    &query[at..],
+                    stride,
+                    0,
                     &attended.cache,
-                    attended.probabilities_at(token),
+                    p,
                     &dout[at..],
                     &mut dq[at..],
-                    flows[0].adds(),
-                    &mut credit,
+                    leave(flows[0]),
+                    sent,
                     &mut self.scratch,
                 );
+                let query = (&attended.queries, token);
+                spread_credit(isa, shape, reads, query, p, (sent, 0), keys, values);
             }
-            for (start, flow, from) in [
-                (starts[1], flows[1], &waiting.near_keys),
-                (starts[2], flows[2], &waiting.near_values),
-            ] {
+            for (start, flow, from) in
+                [(starts[1], flows[1], &*keys), (starts[2], flows[2], &*values)]
+            {
                 if flow == Flow::None {
                     continue;
                 }
@@ -161,9 +152,7 @@ impl<R: Real> Workspace<R> {
                 }
                 for token in 0..tokens {
                     let target = &mut target[token * width..];
-                    let shape = attended.shape;
-                    let slot = &from[token * shape.slot_len()..][..shape.slot_len()];
-                    leave_slot(model.isa(), shape, tokens * width, Leave::Add, slot, target);
+                    from.leave(isa, shape, token, stride, Leave::Add, target);
                 }
             }
         }

@@ -1,6 +1,9 @@
-//! Memory edges: near and far slots, and what a projection's weights collect.
+//! Memory edges: what positions receive from near and far queries, and what a projection's weights
+//! collect of it.
 
-use backcut_kernels::attention::{Credit, Leave, Own, Slots, attend_adjoint, leave_slot};
+use std::ops::Range;
+
+use backcut_kernels::attention::{Leave, Sent, Shape, Side, attend_adjoint, leave_slot};
 use backcut_kernels::{Isa, Real};
 
 use super::fill;
@@ -8,7 +11,7 @@ use crate::forward::MemoryReads;
 use crate::graph::Flow;
 use crate::lanes::{Group, Weights};
 use crate::model::Model;
-use crate::program::{LinearSite, Side};
+use crate::program::LinearSite;
 use crate::rollout::Rollout;
 use crate::trace::Site;
 use crate::workspace::Workspace;
@@ -16,31 +19,22 @@ use crate::workspace::Workspace;
 impl<R: Real> Workspace<R> {
     /// Adds to a key's or value's adjoint what later queries of its own segment gave it.
     pub(super) fn collect_near(&mut self, isa: Isa, rollout: &Rollout<R>, site: Site, t: usize) {
-        let program = &self.program;
-        let width = program.step.width(site);
-        for &(index, side) in &program.feeds[site] {
-            let shape = rollout.caches[index].shape;
+        let width = self.program.step.width(site);
+        for &edge in &self.program.feeds[site] {
             for group in &self.plan.groups {
-                if !later_reads(rollout, group, t, true) {
-                    continue;
-                }
-                let slot = t - group.segment_start(self.prefix, t);
+                let Some(queries) = readers(rollout, group, t, Where::Near) else { continue };
                 for lane in group.first_lane..group.first_lane + group.lanes {
-                    let waiting = &self.waiting[index][lane];
-                    let from = match side {
-                        Side::Key => &waiting.near_keys,
-                        Side::Value => &waiting.near_values,
-                    };
                     let range = self.adjoints.range(site, lane);
                     let target = &mut self.adjoints.data[range];
-                    let len = shape.slot_len();
-                    leave_slot(isa, shape, width, Leave::Add, &from[slot * len..][..len], target);
+                    let later = Later { rollout, sent: &self.sent, edge, lane, t };
+                    let slot = later.sum(isa, queries.clone(), &mut self.scratch);
+                    leave_slot(isa, later.shape(), width, Leave::Add, slot, target);
                 }
             }
         }
     }
 
-    /// Causal attention: own position, near slots (same segment), far slots (earlier segments).
+    /// Causal attention: the query's adjoint and its own position's; later positions' turns come.
     pub(super) fn attention(
         &mut self,
         model: &Model<R>,
@@ -52,34 +46,13 @@ impl<R: Real> Workspace<R> {
     ) {
         let graph = &self.program.step;
         let attended = &rollout.caches[cache];
-        let record = &rollout.step;
         let (width, len) = (graph.width(site), graph.width(site) * self.rows);
         let reads = rollout.spec.reads_at(t);
         let flows = &graph.flows[site];
         let starts = [q, key, value].map(|s| self.adjoints.block(s).start);
-        let lanes = self.plan.lanes;
-        let query = &record.values[record.frame.range(q, t)];
         let (before, own) = self.adjoints.split(site);
-        let (own_key, own_value) = self.own.split_at_mut(len);
-        for lane in 0..lanes {
-            let group = self.plan.group_of(lane);
-            let boundary = group.segment_start(self.prefix, t);
-            let waiting = &mut self.waiting[cache][lane];
-            let near = (waiting.near_slots > 0).then_some(Slots {
-                start: boundary,
-                end: t,
-                keys: &mut waiting.near_keys,
-                values: &mut waiting.near_values,
-            });
-            let far = (waiting.far_slots > 0).then_some(Slots {
-                start: self.prefix,
-                end: boundary,
-                keys: &mut waiting.far_keys,
-                values: &mut waiting.far_values,
-            });
-            let own_position = Own { position: t, key: own_key, value: &mut own_value[..len] };
-            let mut credit = Credit { own: Some(own_position), near, far };
-            let dout = &own[lane * len..][..len];
+        for (lane, dout) in own.chunks_exact(len).enumerate() {
+            let sent = &mut self.sent[cache][lane];
             // A query that does not learn keeps its adjoint in its own, unread place.
             let dq = &mut before[starts[0] + lane * len..][..len];
             attend_adjoint(
@@ -87,20 +60,22 @@ impl<R: Real> Workspace<R> {
                 attended.shape,
                 reads,
                 width,
-                query,
+                t,
                 &attended.cache,
                 attended.probabilities_at(t),
                 dout,
                 dq,
-                flows[0].adds(),
-                &mut credit,
+                leave(flows[0]),
+                sent,
                 &mut self.scratch,
             );
-            for (start, flow, from) in
-                [(starts[1], flows[1], &*own_key), (starts[2], flows[2], &own_value[..len])]
+            let credit = attended.credit(sent);
+            for (start, flow, side) in
+                [(starts[1], flows[1], Side::Key), (starts[2], flows[2], Side::Value)]
             {
                 if flow != Flow::None {
-                    fill(&mut before[start + lane * len..][..len], from, flow.adds());
+                    let to = &mut before[start + lane * len..][..len];
+                    credit.own(model.isa(), side, t, width, leave(flow), to, &mut self.scratch);
                 }
             }
         }
@@ -118,8 +93,8 @@ impl<R: Real> Workspace<R> {
         let len = linear.n_out * self.rows;
         let slot = (t - self.prefix) % self.chunk * len;
         let plan = &self.plan;
-        for (variant, ring) in self.rings[index].of_variant.iter_mut().enumerate() {
-            let Some(ring) = ring else { continue };
+        for (variant, source) in self.collected[index].of_variant.iter_mut().enumerate() {
+            let Some(ring) = source.ring() else { continue };
             let ring = &mut ring[slot..slot + len];
             let described = plan.variants[variant];
             let group = &plan.groups[described.group];
@@ -131,25 +106,19 @@ impl<R: Real> Workspace<R> {
                 ring.fill(R::ZERO);
                 continue;
             }
-            let keep_far = described.weights == Weights::Keep
-                && !linear.role.projections.is_empty()
-                && later_reads(rollout, group, t, false);
+            let edges = &linear.role.projections;
+            let keeps = described.weights == Weights::Keep && !edges.is_empty();
+            let far = keeps.then(|| readers(rollout, group, t, Where::Far)).flatten();
             for (i, lane) in (group.first_lane..group.first_lane + group.lanes).enumerate() {
                 let from = &self.adjoints.data[self.adjoints.range(linear.site, lane)];
-                if keep_far {
+                if let Some(queries) = &far {
                     // own and near first, then far: one order for every cut and number of lanes.
                     let full = &mut self.own[..len];
                     full.copy_from_slice(from);
-                    for &(cache, side) in &linear.role.projections {
-                        let waiting = &self.waiting[cache][lane];
-                        let far = match side {
-                            Side::Key => &waiting.far_keys,
-                            Side::Value => &waiting.far_values,
-                        };
-                        let shape = rollout.caches[cache].shape;
-                        let position = t - self.prefix;
-                        let far = &far[position * shape.slot_len()..][..shape.slot_len()];
-                        leave_slot(isa, shape, linear.n_out, Leave::Add, far, full);
+                    for &edge in edges {
+                        let later = Later { rollout, sent: &self.sent, edge, lane, t };
+                        let slot = later.sum(isa, queries.clone(), &mut self.scratch);
+                        leave_slot(isa, later.shape(), linear.n_out, Leave::Add, slot, full);
                     }
                     fill(ring, full, i > 0);
                 } else {
@@ -159,36 +128,74 @@ impl<R: Real> Workspace<R> {
         }
         // What the stored representation receives across segment boundaries.
         for group in plan.groups.iter().filter(|g| g.alpha > 0.0) {
-            if linear.role.projections.is_empty() || !later_reads(rollout, group, t, false) {
-                continue;
-            }
-            let alpha = R::from_f64(group.alpha);
+            let Some(queries) = readers(rollout, group, t, Where::Far) else { continue };
+            let how = Leave::Scaled(R::from_f64(group.alpha));
             for lane in group.first_lane..group.first_lane + group.lanes {
-                for &(cache, side) in &linear.role.projections {
-                    let waiting = &self.waiting[cache][lane];
-                    let far = match side {
-                        Side::Key => &waiting.far_keys,
-                        Side::Value => &waiting.far_values,
-                    };
-                    let shape = rollout.caches[cache].shape;
+                for &edge in &linear.role.projections {
                     let range = self.adjoints.range(linear.site, lane);
                     let target = &mut self.adjoints.data[range];
-                    let position = t - self.prefix;
-                    let far = &far[position * shape.slot_len()..][..shape.slot_len()];
-                    leave_slot(isa, shape, linear.n_out, Leave::Scaled(alpha), far, target);
+                    let later = Later { rollout, sent: &self.sent, edge, lane, t };
+                    let slot = later.sum(isa, queries.clone(), &mut self.scratch);
+                    leave_slot(isa, later.shape(), linear.n_out, how, slot, target);
                 }
             }
         }
     }
 }
 
-/// Whether some later query reads position `t`: in the same segment (`near`) or a later one.
-fn later_reads<R: Real>(rollout: &Rollout<R>, group: &Group, t: usize, near: bool) -> bool {
-    let prefix = rollout.spec.prefix;
-    let end = (group.segment_start(prefix, t) + group.segment).min(rollout.steps());
-    if rollout.spec.reads == MemoryReads::All {
-        return if near { t + 1 < end } else { end < rollout.steps() };
+/// Later queries of the same segment, or of later ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    Near,
+    Far,
+}
+
+/// The later queries that read position `t`; `None` if there are none.
+pub(super) fn readers<R: Real>(
+    rollout: &Rollout<R>,
+    group: &Group,
+    t: usize,
+    place: Where,
+) -> Option<Range<usize>> {
+    let end = (group.segment_start(rollout.spec.prefix, t) + group.segment).min(rollout.steps());
+    let queries = match place {
+        Where::Near => t + 1..end,
+        Where::Far => end..rollout.steps(),
+    };
+    let queries = match &rollout.spec.reads {
+        MemoryReads::Window(w) => queries.start..queries.end.min(t + w.get()),
+        MemoryReads::All | MemoryReads::Mask(_) => queries,
+    };
+    // Masked queries among the others send zeros.
+    queries.clone().any(|query| rollout.spec.is_read(query, t)).then_some(queries)
+}
+
+/// What later queries give the key or value at position `t`.
+pub(super) struct Later<'a, R> {
+    pub rollout: &'a Rollout<R>,
+    pub sent: &'a [Vec<Sent<R>>],
+    /// The cache, and which side of it.
+    pub edge: (usize, Side),
+    pub lane: usize,
+    pub t: usize,
+}
+
+impl<R: Real> Later<'_, R> {
+    pub fn shape(&self) -> Shape {
+        self.rollout.caches[self.edge.0].shape
     }
-    let mut queries = if near { t + 1..end } else { end..rollout.steps() };
-    queries.any(|query| rollout.spec.is_read(query, t))
+
+    /// The sum over `queries`, in lanes.
+    pub fn sum<'s>(&self, isa: Isa, queries: Range<usize>, slot: &'s mut [R]) -> &'s [R] {
+        let (cache, side) = self.edge;
+        let credit = self.rollout.caches[cache].credit(&self.sent[cache][self.lane]);
+        let slot = &mut slot[..credit.shape.slot_len()];
+        credit.later(isa, side, self.t, queries, slot);
+        slot
+    }
+}
+
+/// How an adjoint leaves for an operand.
+pub(super) fn leave<R>(flow: Flow) -> Leave<R> {
+    if flow.adds() { Leave::Add } else { Leave::Store }
 }

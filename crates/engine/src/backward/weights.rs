@@ -1,21 +1,23 @@
 //! What parameters receive: one product per linear site and chunk of steps, norms, and the end of a pass.
 
-use backcut_kernels::product::{bias_gradient, weight_gradient};
-use backcut_kernels::{Real, norm};
+use backcut_kernels::product::{Blocks, bias_gradient, weight_gradient};
+use backcut_kernels::{Aligned, Real, norm};
 
 use super::add;
+use crate::collected::{Collected, Source};
+use crate::local::Adjoints;
 use crate::model::Model;
 use crate::program::LinearSite;
 use crate::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::{Ring, Workspace};
+use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     /// A linear site whose value was overridden: its weights receive nothing at this step.
-    pub(super) fn silence(&mut self, index: usize, t: usize) {
+    pub(super) fn silence_weights(&mut self, index: usize, t: usize) {
         let len = self.program.linears[index].n_out * self.rows;
         let slot = (t - self.prefix) % self.chunk * len;
-        for ring in self.rings[index].of_variant.iter_mut().flatten() {
+        for ring in self.collected[index].of_variant.iter_mut().filter_map(Source::ring) {
             ring[slot..slot + len].fill(R::ZERO);
         }
     }
@@ -59,14 +61,14 @@ impl<R: Real> Workspace<R> {
     pub(super) fn flush(&mut self, model: &Model<R>, rollout: &Rollout<R>, t: usize) {
         let program = &self.program;
         let blocks = self.chunk.min(self.steps - t);
-        for (linear, ring) in program.linears.iter().zip(&mut self.rings) {
+        for (linear, collected) in program.linears.iter().zip(&mut self.collected) {
             if !program.step.active[linear.site] {
                 continue;
             }
             let start = rollout.step.frame.at(linear.x, t);
             let x = &rollout.step.values[start..][..blocks * self.rows * linear.n_in];
             let totals = &mut self.totals;
-            weight_product(model, linear, ring, totals, blocks, self.rows, x);
+            weight_product(model, linear, collected, &self.adjoints, totals, blocks, x);
         }
     }
 
@@ -75,8 +77,9 @@ impl<R: Real> Workspace<R> {
         let program = &self.program;
         let parameters = program.layout().parameters();
         let linears = program.linears.iter().chain(&program.condition_linears);
-        for (linear, ring) in linears.zip(self.rings.iter().chain(&self.condition_rings)) {
-            for (variant, aside) in ring.aside.iter().enumerate() {
+        let collected = self.collected.iter().chain(&self.condition_collected);
+        for (linear, collected) in linears.zip(collected) {
+            for (variant, aside) in collected.aside.iter().enumerate() {
                 let Some(aside) = aside else { continue };
                 let (weight, bias) = aside.split_at(linear.n_in * linear.n_out);
                 let total = &mut self.totals[variant];
@@ -102,19 +105,22 @@ impl<R: Real> Workspace<R> {
 pub(super) fn weight_product<R: Real>(
     model: &Model<R>,
     linear: &LinearSite,
-    ring: &mut Ring<R>,
-    totals: &mut [Vec<R>],
+    collected: &mut Collected<R>,
+    adjoints: &Adjoints<R>,
+    totals: &mut [Aligned<R>],
     blocks: usize,
-    rows: usize,
     x: &[R],
 ) {
     let parameters = model.program().layout().parameters();
-    let isa = model.isa();
+    let (isa, rows) = (model.isa(), adjoints.rows);
     let (n_in, n_out) = (linear.n_in, linear.n_out);
-    for (variant, dy) in ring.of_variant.iter().enumerate() {
-        let Some(dy) = dy else { continue };
-        let dy = &dy[..blocks * rows * n_out];
-        if let Some(Some(aside)) = ring.aside.get_mut(variant) {
+    for (variant, source) in collected.of_variant.iter().enumerate() {
+        let dy = match source {
+            Source::Leader => continue,
+            Source::Lane(lane) => adjoints.chunk(linear.site, *lane),
+            Source::Ring(ring) => Blocks::dense(ring, rows * n_out),
+        };
+        if let Some(aside) = &mut collected.aside[variant] {
             let (weight, bias) = aside.split_at_mut(n_in * n_out);
             weight_gradient(isa, blocks, rows, n_in, n_out, x, dy, weight);
             if linear.bias.is_some() {

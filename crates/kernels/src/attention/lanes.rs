@@ -1,6 +1,6 @@
 //! Between row-major activations and slots of lanes: small transposes, through registers where they fit.
 
-use super::Shape;
+use super::{PAD, Shape};
 use crate::vectors::{self, Square, Vectors, Work};
 use crate::{Isa, Real};
 
@@ -15,9 +15,28 @@ pub enum Leave<R> {
     Scaled(R),
 }
 
+/// A slot's place in a stack: `position` of `capacity`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub capacity: usize,
+    pub position: usize,
+}
+
+impl Place {
+    /// A slot on its own.
+    pub const ALONE: Self = Self { capacity: 1, position: 0 };
+
+    /// Where a lane's feature lies in the stack.
+    #[inline(always)]
+    pub fn at(self, shape: Shape, lane: usize, d: usize) -> usize {
+        ((lane / PAD * self.capacity + self.position) * shape.dim + d) * PAD + lane % PAD
+    }
+}
+
 /// Row-major `[row][head][feature]` to a slot.
 pub(super) struct Enter<'a, R> {
     pub(super) shape: Shape,
+    pub(super) place: Place,
     pub(super) stride: usize,
     pub(super) from: &'a [R],
     pub(super) to: &'a mut [R],
@@ -28,7 +47,7 @@ impl<R: Real> Work<R> for Enter<'_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
-        enter(v.narrow(), self.shape, self.stride, self.from, self.to);
+        enter(v.narrow(), self.shape, self.place, self.stride, self.from, self.to);
     }
 }
 
@@ -36,6 +55,7 @@ impl<R: Real> Work<R> for Enter<'_, R> {
 pub(super) fn enter<R: Real, N: Square<R>>(
     v: N,
     shape: Shape,
+    place: Place,
     stride: usize,
     from: &[R],
     to: &mut [R],
@@ -54,24 +74,25 @@ pub(super) fn enter<R: Real, N: Square<R>>(
                 }
                 let square = v.transpose(square);
                 for i in 0..side {
-                    v.store(square[i], &mut to[shape.at(first + row, d + i)..][..side]);
+                    v.store(square[i], &mut to[place.at(shape, first + row, d + i)..][..side]);
                 }
             }
         }
         for row in 0..shape.rows {
             let done = if row < squares.0 { squares.1 } else { 0 };
             for d in done..shape.dim {
-                to[shape.at(first + row, d)] = from[row * stride + column + d];
+                to[place.at(shape, first + row, d)] = from[row * stride + column + d];
             }
         }
     }
 }
 
 /// A slot back to row-major.
-struct LeaveWork<'a, R> {
+pub(super) struct LeaveWork<'a, R> {
     pub(super) shape: Shape,
+    pub(super) place: Place,
     pub(super) stride: usize,
-    how: Leave<R>,
+    pub(super) how: Leave<R>,
     pub(super) from: &'a [R],
     pub(super) to: &'a mut [R],
 }
@@ -81,7 +102,7 @@ impl<R: Real> Work<R> for LeaveWork<'_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
-        leave(v.narrow(), self.shape, self.stride, self.how, self.from, self.to);
+        leave(v.narrow(), self.shape, self.place, self.stride, self.how, self.from, self.to);
     }
 }
 
@@ -89,6 +110,7 @@ impl<R: Real> Work<R> for LeaveWork<'_, R> {
 pub(super) fn leave<R: Real, N: Square<R>>(
     v: N,
     shape: Shape,
+    place: Place,
     stride: usize,
     how: Leave<R>,
     from: &[R],
@@ -104,7 +126,7 @@ pub(super) fn leave<R: Real, N: Square<R>>(
             for d in (0..squares.1).step_by(side) {
                 let mut square = [v.splat(R::ZERO); 4];
                 for i in 0..side {
-                    square[i] = v.load(&from[shape.at(first + row, d + i)..][..side]);
+                    square[i] = v.load(&from[place.at(shape, first + row, d + i)..][..side]);
                 }
                 let square = v.transpose(square);
                 for i in 0..side {
@@ -122,7 +144,7 @@ pub(super) fn leave<R: Real, N: Square<R>>(
             let done = if row < squares.0 { squares.1 } else { 0 };
             for d in done..shape.dim {
                 let to = &mut to[row * stride + column + d];
-                let value = from[shape.at(first + row, d)];
+                let value = from[place.at(shape, first + row, d)];
                 *to = match how {
                     Leave::Store => value,
                     Leave::Add => *to + value,
@@ -142,5 +164,6 @@ pub fn leave_slot<R: Real>(
     slot: &[R],
     to: &mut [R],
 ) {
-    vectors::run(isa, LeaveWork { shape, stride, how, from: slot, to });
+    let place = Place::ALONE;
+    vectors::run(isa, LeaveWork { shape, place, stride, how, from: slot, to });
 }

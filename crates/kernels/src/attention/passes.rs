@@ -1,60 +1,65 @@
 //! The sums of attention: scores, softmax, mixtures, and their adjoints, lane by lane.
 
-use super::{PAD, Reads, Shape};
+use super::{PAD, Reads, Shape, Stack};
 use crate::Real;
 use crate::vectors::Vectors;
 
-/// Features worked on together: their registers and a few more fit every machine.
-const TOGETHER: usize = 8;
+/// A pass over positions, for a few features of one vector of lanes at a time.
+trait Pass<R: Real, T: Vectors<R>> {
+    /// Works on `N` features. Must be `#[inline(always)]`.
+    fn part<const N: usize>(&mut self, v: T, at: At);
+}
 
-/// Eight features of one block of lanes, contiguous.
-type Features<R> = [R; TOGETHER * PAD];
+/// A vector of lanes (`inside` its block) and the first of its features that are worked on.
+#[derive(Clone, Copy)]
+struct At {
+    block: usize,
+    inside: usize,
+    d: usize,
+}
+
+impl At {
+    /// The vector's first lane.
+    #[inline(always)]
+    fn lane(self) -> usize {
+        self.block * PAD + self.inside
+    }
+}
+
+/// Covers every vector of lanes and every feature: sixteen features at a time where 32 registers
+/// hold them, else eight, the rest one by one.
+#[inline(always)]
+fn walk<R: Real, T: Vectors<R>>(v: T, shape: Shape, pass: &mut impl Pass<R, T>) {
+    let many_registers = size_of::<T::Vector>() == 64;
+    for block in 0..shape.lanes() / PAD {
+        for inside in (0..PAD).step_by(T::LANES) {
+            let mut d = 0;
+            while many_registers && d + 16 <= shape.dim {
+                pass.part::<16>(v, At { block, inside, d });
+                d += 16;
+            }
+            while d + 8 <= shape.dim {
+                pass.part::<8>(v, At { block, inside, d });
+                d += 8;
+            }
+            while d < shape.dim {
+                pass.part::<1>(v, At { block, inside, d });
+                d += 1;
+            }
+        }
+    }
+}
+
+/// `N` features of one position of a block.
+#[inline(always)]
+fn features<R: Real, const N: usize>(block: &[R], shape: Shape, j: usize, d: usize) -> &[R] {
+    &block[(j * shape.dim + d) * PAD..][..N * PAD]
+}
 
 /// One vector of feature `i`.
 #[inline(always)]
-fn feature<R: Real, T: Vectors<R>>(v: T, x: &Features<R>, i: usize, inside: usize) -> T::Vector {
-    v.load(&x[i * PAD + inside..i * PAD + inside + T::LANES])
-}
-
-/// Runs `$eight` for every vector of lanes and every group of eight features, and `$one` for every
-/// feature left over, with the offset in a slot, the vector's place in its block, its first lane, and
-/// whether these are the first features. A macro, because closures are not forced inline, and one
-/// that is not loses its vector instructions.
-macro_rules! walk {
-    ($token:ty, $shape:expr, |$at:ident, $inside:ident, $lane:ident, $first:ident| $eight:block else $one:block) => {
-        let mut block = 0;
-        while block < $shape.lanes() / PAD {
-            let mut $inside = 0;
-            while $inside < PAD {
-                let $lane = block * PAD + $inside;
-                let mut d = 0;
-                while d + TOGETHER <= $shape.dim {
-                    let ($at, $first) = ((block * $shape.dim + d) * PAD, d == 0);
-                    let _ = $first;
-                    $eight
-                    d += TOGETHER;
-                }
-                while d < $shape.dim {
-                    let ($at, $first) = ((block * $shape.dim + d) * PAD + $inside, d == 0);
-                    let _ = $first;
-                    $one
-                    d += 1;
-                }
-                $inside += <$token>::LANES;
-            }
-            block += 1;
-        }
-    };
-}
-
-#[inline(always)]
-fn features<R: Real>(x: &[R], at: usize) -> &Features<R> {
-    x[at..].first_chunk().expect("a slot holds whole groups of features")
-}
-
-#[inline(always)]
-fn features_mut<R: Real>(x: &mut [R], at: usize) -> &mut Features<R> {
-    x[at..].first_chunk_mut().expect("a slot holds whole groups of features")
+fn feature<R: Real, T: Vectors<R>>(v: T, x: &[R], i: usize, inside: usize) -> T::Vector {
+    v.load(&x[i * PAD + inside..])
 }
 
 /// `out[j] = sum over d of a[d] * x[j][d]`, d ascending, for the positions read.
@@ -63,34 +68,42 @@ pub(super) fn scores<R: Real, T: Vectors<R>>(
     v: T,
     shape: Shape,
     reads: Reads,
-    a: &[R],
-    x: &[R],
+    (a, position): (&Stack<R>, usize),
+    x: &Stack<R>,
     out: &mut [R],
 ) {
-    let (lanes, len) = (shape.lanes(), shape.slot_len());
-    walk!(T, shape, |at, inside, lane, first| {
-        let a = features(a, at);
-        let mut held = [v.splat(R::ZERO); TOGETHER];
-        for i in 0..TOGETHER {
-            held[i] = feature(v, a, i, inside);
+    walk(v, shape, &mut Scores { shape, reads, a, position, x, out });
+}
+
+struct Scores<'a, R> {
+    shape: Shape,
+    reads: Reads<'a>,
+    a: &'a Stack<R>,
+    position: usize,
+    x: &'a Stack<R>,
+    out: &'a mut [R],
+}
+
+impl<R: Real, T: Vectors<R>> Pass<R, T> for Scores<'_, R> {
+    #[inline(always)]
+    fn part<const N: usize>(&mut self, v: T, at: At) {
+        let (shape, lanes) = (self.shape, self.shape.lanes());
+        let a = features::<R, N>(self.a.block(shape, at.block), shape, self.position, at.d);
+        let mut held = [v.splat(R::ZERO); N];
+        for i in 0..N {
+            held[i] = feature(v, a, i, at.inside);
         }
-        for j in reads.lo..reads.hi {
-            let x = features(x, j * len + at);
-            let out = &mut out[j * lanes + lane..][..T::LANES];
-            let mut sum = if first { v.splat(R::ZERO) } else { v.load(out) };
-            for i in 0..TOGETHER {
-                sum = v.mul_add(held[i], feature(v, x, i, inside), sum);
+        let block = self.x.block(shape, at.block);
+        for j in self.reads.lo..self.reads.hi {
+            let x = features::<R, N>(block, shape, j, at.d);
+            let out = &mut self.out[j * lanes + at.lane()..][..T::LANES];
+            let mut sum = if at.d == 0 { v.splat(R::ZERO) } else { v.load(out) };
+            for i in 0..N {
+                sum = v.mul_add(held[i], feature(v, x, i, at.inside), sum);
             }
             v.store(sum, out);
         }
-    } else {
-        let a = v.load(&a[at..at + T::LANES]);
-        for j in reads.lo..reads.hi {
-            let out = &mut out[j * lanes + lane..][..T::LANES];
-            let sum = if first { v.splat(R::ZERO) } else { v.load(out) };
-            v.store(v.mul_add(a, v.load(&x[j * len + at..][..T::LANES]), sum), out);
-        }
-    });
+    }
 }
 
 /// `out[d] = sum over j of weight[j] * x[j][d]`, j ascending over the positions read.
@@ -100,131 +113,129 @@ pub(super) fn mix<R: Real, T: Vectors<R>>(
     shape: Shape,
     reads: Reads,
     weight: &[R],
-    x: &[R],
+    x: &Stack<R>,
     out: &mut [R],
 ) {
-    let (lanes, len) = (shape.lanes(), shape.slot_len());
-    walk!(T, shape, |at, inside, lane, first| {
-        let mut sums = [v.splat(R::ZERO); TOGETHER];
-        for j in reads.lo..reads.hi {
-            if reads.sees(j) {
-                let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
-                let x = features(x, j * len + at);
-                for i in 0..TOGETHER {
-                    sums[i] = v.mul_add(w, feature(v, x, i, inside), sums[i]);
-                }
-            }
-        }
-        let out = features_mut(out, at);
-        for i in 0..TOGETHER {
-            v.store(sums[i], &mut out[i * PAD + inside..i * PAD + inside + T::LANES]);
-        }
-    } else {
-        let mut sum = v.splat(R::ZERO);
-        for j in (reads.lo..reads.hi).filter(|&j| reads.sees(j)) {
-            let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
-            sum = v.mul_add(w, v.load(&x[j * len + at..][..T::LANES]), sum);
-        }
-        v.store(sum, &mut out[at..at + T::LANES]);
-    });
+    let positions = (reads.lo..reads.hi).filter(|&j| reads.sees(j));
+    walk(v, shape, &mut Mix { shape, weight, stride: shape.lanes(), x, positions, out });
 }
 
-/// `y[j - start][d] += weight[j] * x[d]` for the positions `from..to`.
+/// `out[d] = sum over i of weight[i * stride] * x[i][d]` over `queries`, in their order.
+#[inline(always)]
+pub(super) fn gather<R: Real, T: Vectors<R>>(
+    v: T,
+    shape: Shape,
+    queries: impl Iterator<Item = usize> + Clone,
+    weight: &[R],
+    stride: usize,
+    x: &Stack<R>,
+    out: &mut [R],
+) {
+    walk(v, shape, &mut Mix { shape, weight, stride, x, positions: queries, out });
+}
+
+struct Mix<'a, R, P> {
+    shape: Shape,
+    weight: &'a [R],
+    stride: usize,
+    x: &'a Stack<R>,
+    positions: P,
+    out: &'a mut [R],
+}
+
+impl<R: Real, T: Vectors<R>, P: Iterator<Item = usize> + Clone> Pass<R, T> for Mix<'_, R, P> {
+    #[inline(always)]
+    fn part<const N: usize>(&mut self, v: T, at: At) {
+        let block = self.x.block(self.shape, at.block);
+        let mut sums = [v.splat(R::ZERO); N];
+        for j in self.positions.clone() {
+            let w = v.load(&self.weight[j * self.stride + at.lane()..]);
+            let x = features::<R, N>(block, self.shape, j, at.d);
+            for i in 0..N {
+                sums[i] = v.mul_add(w, feature(v, x, i, at.inside), sums[i]);
+            }
+        }
+        let start = (at.block * self.shape.dim + at.d) * PAD;
+        let out = &mut self.out[start..][..N * PAD];
+        for i in 0..N {
+            v.store(sums[i], &mut out[i * PAD + at.inside..]);
+        }
+    }
+}
+
+/// `y[j][d] += weight[j] * x[d]` for the positions read.
 #[inline(always)]
 pub(super) fn spread<R: Real, T: Vectors<R>>(
     v: T,
     shape: Shape,
-    (from, to, start): (usize, usize, usize),
+    reads: Reads,
     weight: &[R],
-    x: &[R],
-    y: &mut [R],
+    (x, position): (&Stack<R>, usize),
+    y: &mut Stack<R>,
 ) {
-    let (lanes, len) = (shape.lanes(), shape.slot_len());
-    walk!(T, shape, |at, inside, lane, first| {
-        let x = features(x, at);
-        let mut held = [v.splat(R::ZERO); TOGETHER];
-        for i in 0..TOGETHER {
-            held[i] = feature(v, x, i, inside);
-        }
-        for j in from..to {
-            let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
-            let y = features_mut(y, (j - start) * len + at);
-            for i in 0..TOGETHER {
-                let y = &mut y[i * PAD + inside..i * PAD + inside + T::LANES];
-                v.store(v.mul_add(w, held[i], v.load(y)), y);
-            }
-        }
-    } else {
-        let x = v.load(&x[at..at + T::LANES]);
-        for j in from..to {
-            let w = v.load(&weight[j * lanes + lane..][..T::LANES]);
-            let y = &mut y[(j - start) * len + at..][..T::LANES];
-            v.store(v.mul_add(w, x, v.load(y)), y);
-        }
-    });
+    walk(v, shape, &mut Spread { shape, reads, weight, x, position, y });
 }
 
-/// Turns scores into probabilities, lane by lane; positions not read become zero.
-#[inline(always)]
-pub(super) fn softmax<R: Real>(lanes: usize, reads: Reads, scale: R, p: &mut [R]) {
-    for block in 0..lanes / PAD {
-        let row = |j: usize| j * lanes + block * PAD..j * lanes + (block + 1) * PAD;
-        let mut max = [R::from_f64(f64::NEG_INFINITY); PAD];
-        for j in reads.lo..reads.hi {
-            if reads.sees(j) {
-                let p = &p[row(j)];
-                for i in 0..PAD {
-                    max[i] = if p[i] > max[i] { p[i] } else { max[i] };
-                }
-            }
+struct Spread<'a, R> {
+    shape: Shape,
+    reads: Reads<'a>,
+    weight: &'a [R],
+    x: &'a Stack<R>,
+    position: usize,
+    y: &'a mut Stack<R>,
+}
+
+impl<R: Real, T: Vectors<R>> Pass<R, T> for Spread<'_, R> {
+    #[inline(always)]
+    fn part<const N: usize>(&mut self, v: T, at: At) {
+        let (shape, lanes) = (self.shape, self.shape.lanes());
+        let x = features::<R, N>(self.x.block(shape, at.block), shape, self.position, at.d);
+        let mut held = [v.splat(R::ZERO); N];
+        for i in 0..N {
+            held[i] = feature(v, x, i, at.inside);
         }
-        let mut total = [R::ZERO; PAD];
-        for j in reads.lo..reads.hi {
-            let p = &mut p[row(j)];
-            if reads.sees(j) {
-                for i in 0..PAD {
-                    p[i] = ((p[i] - max[i]) * scale).exp();
-                    total[i] += p[i];
-                }
-            } else {
-                p.fill(R::ZERO);
-            }
-        }
-        for i in 0..PAD {
-            total[i] = R::ONE / total[i];
-        }
-        for j in reads.lo..reads.hi {
-            let p = &mut p[row(j)];
-            for i in 0..PAD {
-                p[i] = p[i] * total[i];
+        let block = self.y.block_mut(shape, at.block);
+        for j in self.reads.lo..self.reads.hi {
+            let w = v.load(&self.weight[j * lanes + at.lane()..]);
+            let y = &mut block[(j * shape.dim + at.d) * PAD..][..N * PAD];
+            for i in 0..N {
+                let y = &mut y[i * PAD + at.inside..][..T::LANES];
+                v.store(v.mul_add(w, held[i], v.load(y)), y);
             }
         }
     }
 }
 
-/// `ds = p (dp - p . dp) scale`, where `ds` holds `dp` on entry.
+/// `out[d] = weight * x[d]`, the product rounded.
 #[inline(always)]
-pub(super) fn softmax_adjoint<R: Real>(
-    lanes: usize,
-    reads: Reads,
-    scale: R,
-    p: &[R],
-    ds: &mut [R],
+pub(super) fn weigh<R: Real, T: Vectors<R>>(
+    v: T,
+    shape: Shape,
+    weight: &[R],
+    (x, position): (&Stack<R>, usize),
+    out: &mut [R],
 ) {
-    for block in 0..lanes / PAD {
-        let row = |j: usize| j * lanes + block * PAD..j * lanes + (block + 1) * PAD;
-        let mut mean = [R::ZERO; PAD];
-        for j in reads.lo..reads.hi {
-            let (p, ds) = (&p[row(j)], &ds[row(j)]);
-            for i in 0..PAD {
-                mean[i] = p[i].mul_add(ds[i], mean[i]);
-            }
-        }
-        for j in reads.lo..reads.hi {
-            let (p, ds) = (&p[row(j)], &mut ds[row(j)]);
-            for i in 0..PAD {
-                ds[i] = p[i] * (ds[i] - mean[i]) * scale;
-            }
+    walk(v, shape, &mut Weigh { shape, weight, x, position, out });
+}
+
+struct Weigh<'a, R> {
+    shape: Shape,
+    weight: &'a [R],
+    x: &'a Stack<R>,
+    position: usize,
+    out: &'a mut [R],
+}
+
+impl<R: Real, T: Vectors<R>> Pass<R, T> for Weigh<'_, R> {
+    #[inline(always)]
+    fn part<const N: usize>(&mut self, v: T, at: At) {
+        let shape = self.shape;
+        let x = features::<R, N>(self.x.block(shape, at.block), shape, self.position, at.d);
+        let w = v.load(&self.weight[at.lane()..]);
+        let out = &mut self.out[(at.block * shape.dim + at.d) * PAD..][..N * PAD];
+        for i in 0..N {
+            let product = v.mul(w, feature(v, x, i, at.inside));
+            v.store(product, &mut out[i * PAD + at.inside..]);
         }
     }
 }

@@ -6,9 +6,36 @@ use crate::Real;
 use crate::isa::Isa;
 use crate::vectors::{self, Vectors, Work};
 
+/// Blocks of rows, one per step, `stride` numbers from one to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks<'a, R> {
+    /// The first block, and those after it.
+    pub data: &'a [R],
+    /// Numbers from the start of a block to the start of the next.
+    pub stride: usize,
+}
+
+impl<'a, R> Blocks<'a, R> {
+    /// Blocks of `len` numbers, one right after the other.
+    pub fn dense(data: &'a [R], len: usize) -> Self {
+        Self { data, stride: len }
+    }
+
+    /// The `len` numbers of block `b`.
+    #[inline(always)]
+    fn get(&self, b: usize, len: usize) -> &'a [R] {
+        &self.data[b * self.stride..][..len]
+    }
+
+    fn check(&self, what: &str, blocks: usize, len: usize) {
+        assert!(blocks < 2 || self.stride >= len, "{what}: the blocks overlap");
+        check(what, self.data.len(), (blocks - 1) * self.stride + len);
+    }
+}
+
 /// `dw[i][o] += sum of x[b][r][i] * dy[b][r][o]` over blocks b from last to first and rows r ascending.
 ///
-/// `x` is `[blocks][rows][n_in]`, `dy` is `[blocks][rows][n_out]`, `dw` is row-major n_in x n_out. The
+/// `x` is `[blocks][rows][n_in]`, a block of `dy` is `[rows][n_out]`, `dw` is row-major n_in x n_out. The
 /// running sum in `dw` is where each chain of multiply-adds begins, so the bits do not depend on how
 /// steps are grouped into calls.
 ///
@@ -22,16 +49,15 @@ pub fn weight_gradient<R: Real>(
     n_in: usize,
     n_out: usize,
     x: &[R],
-    dy: &[R],
+    dy: Blocks<R>,
     dw: &mut [R],
 ) {
-    check("weight_gradient: x", x.len(), blocks * rows * n_in);
-    check("weight_gradient: dy", dy.len(), blocks * rows * n_out);
-    check("weight_gradient: dw", dw.len(), n_in * n_out);
-    let (x, dy) = (&x[..blocks * rows * n_in], &dy[..blocks * rows * n_out]);
-    if x.is_empty() || dy.is_empty() {
+    if blocks * rows * n_in * n_out == 0 {
         return;
     }
+    check("weight_gradient: x", x.len(), blocks * rows * n_in);
+    dy.check("weight_gradient: dy", blocks, rows * n_out);
+    check("weight_gradient: dw", dw.len(), n_in * n_out);
     vectors::run(isa, Call { blocks, rows, n_in, n_out, x, dy, dw });
 }
 
@@ -45,10 +71,13 @@ pub fn bias_gradient<R: Real>(
     blocks: usize,
     rows: usize,
     n_out: usize,
-    dy: &[R],
+    dy: Blocks<R>,
     db: &mut [R],
 ) {
-    check("bias_gradient: dy", dy.len(), blocks * rows * n_out);
+    if blocks * rows * n_out == 0 {
+        return;
+    }
+    dy.check("bias_gradient: dy", blocks, rows * n_out);
     check("bias_gradient: db", db.len(), n_out);
     vectors::run(isa, BiasCall { blocks, rows, n_out, dy, db });
 }
@@ -64,7 +93,7 @@ struct Call<'a, R> {
     n_in: usize,
     n_out: usize,
     x: &'a [R],
-    dy: &'a [R],
+    dy: Blocks<'a, R>,
     dw: &'a mut [R],
 }
 
@@ -93,7 +122,7 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
         let mut sums: Tile<T::Vector, M, N> = tile::load(t, dw, place);
         for b in (0..self.blocks).rev() {
             let x = &self.x[b * rows * n_in..][..rows * n_in];
-            let dy = &self.dy[b * rows * n_out..][..rows * n_out];
+            let dy = self.dy.get(b, rows * n_out);
             for (x, dy) in x.chunks_exact(n_in).zip(dy.chunks_exact(n_out)) {
                 let mut a = [R::ZERO; M];
                 a.copy_from_slice(&x[row..row + M]);
@@ -113,7 +142,7 @@ struct BiasCall<'a, R> {
     blocks: usize,
     rows: usize,
     n_out: usize,
-    dy: &'a [R],
+    dy: Blocks<'a, R>,
     db: &'a mut [R],
 }
 
@@ -135,11 +164,12 @@ impl<R: Real> Pieces<R> for BiasCall<'_, R> {
         _row: usize,
         column: usize,
     ) {
-        let place = |step: usize| Place { first: step * self.n_out + column, stride: 0 };
+        let place = |row: usize| Place { first: row * self.n_out + column, stride: 0 };
         let mut sums: Tile<T::Vector, M, N> = tile::load(t, self.db, place(0));
         for b in (0..self.blocks).rev() {
+            let block = self.dy.get(b, self.rows * self.n_out);
             for r in 0..self.rows {
-                let dy = tile::load(t, self.dy, place(b * self.rows + r));
+                let dy = tile::load(t, block, place(r));
                 sums = tile::add(t, sums, dy);
             }
         }

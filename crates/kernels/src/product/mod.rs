@@ -43,6 +43,6 @@ mod throughput;
 mod tile;
 
 pub use dense::{Finish, Start, product};
-pub use gradient::{bias_gradient, weight_gradient};
+pub use gradient::{Blocks, bias_gradient, weight_gradient};
 pub use panels::{PANEL, Panels};
 pub use throughput::{measure_peak, throughput, weight_gradient_throughput};

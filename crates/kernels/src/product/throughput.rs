@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use super::{Finish, Panels, Start, product, weight_gradient};
+use super::{Blocks, Finish, Panels, Start, product, weight_gradient};
 use crate::Real;
 use crate::isa::Isa;
 use crate::vectors::{self, Vectors, Work};
@@ -78,6 +78,7 @@ pub fn weight_gradient_throughput(
     let mut dw = Buffer::new(n_in * n_out);
     measure(milliseconds, || {
         let (x, dy, dw) = (black_box(x.get()), dy.get(), black_box(dw.get_mut()));
+        let dy = Blocks::dense(dy, rows * n_out);
         weight_gradient(isa, blocks, rows, n_in, n_out, x, dy, dw);
         (2 * steps * n_in * n_out) as f64
     })
