@@ -191,6 +191,9 @@ impl Ours {
 pub struct Agreement {
     /// Whether both have the same sign; unknown if the paper gives no value.
     pub same_direction: Option<bool>,
+    /// Whether the study here decided as the paper did; unknown unless both decide. A mean below a margin
+    /// has the same sign on both sides of the question, so this is not the direction once more.
+    pub same_decision: Option<bool>,
     /// Whether the intervals overlap; unknown without both.
     pub overlap: Option<bool>,
     /// (ours - paper's) / width of the paper's interval.
@@ -204,6 +207,7 @@ pub fn agreement(entry: &Entry, ours: &Ours) -> Agreement {
     let Some(paper) = entry.paper else {
         return Agreement {
             same_direction: None,
+            same_decision: None,
             overlap: None,
             widths: None,
             words: "the paper gives no number".to_owned(),
@@ -234,5 +238,10 @@ pub fn agreement(entry: &Entry, ours: &Ours) -> Agreement {
         (false, _) => "opposite direction".to_owned(),
     };
     let words = if counted && ours.value == paper { "the same".to_owned() } else { words };
-    Agreement { same_direction: (!counted).then_some(same_direction), overlap, widths, words }
+    // "supported, not confirmed by the exact test" is the same decision: the interval decides.
+    let both_decide = !entry.decision.is_empty() && !ours.verdict.is_empty();
+    let decided = ours.verdict.split(',').next().unwrap_or_default();
+    let same_decision = both_decide.then(|| decided == entry.decision);
+    let same_direction = (!counted).then_some(same_direction);
+    Agreement { same_direction, same_decision, overlap, widths, words }
 }

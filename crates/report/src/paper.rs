@@ -90,6 +90,9 @@ pub struct Entry {
     /// The status the paper gives it.
     #[serde(default)]
     pub status: String,
+    /// What the paper decided, where its protocol decides: a verdict in this project's words.
+    #[serde(default)]
+    pub decision: String,
 }
 
 fn one() -> f64 {

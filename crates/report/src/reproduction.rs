@@ -27,23 +27,25 @@ pub fn reproduction(results: &Results) -> Result<String, ReportError> {
         }
     }
     let mut out = String::from(
-        "# Reproduction\n\nWritten by `backcut report reproduction` from the collected result tables; no number on this \
-         page was typed. The paper's values are those it publishes; where it gives none, a dash stands.\n\n",
+        "# Reproduction\n\nWritten by `backcut report reproduction`: every result of ours is read from the collected tables. \
+         The paper's values are those it publishes; where it gives none, a dash stands.\n\n",
     );
     let counted = answered.iter().filter(|(_, _, a)| a.same_direction.is_some()).count();
     let agreeing = answered.iter().filter(|(_, _, a)| a.same_direction == Some(true)).count();
+    let decided = answered.iter().filter(|(_, _, a)| a.same_decision.is_some()).count();
+    let alike = answered.iter().filter(|(_, _, a)| a.same_decision == Some(true)).count();
     let paired = answered.iter().filter(|(_, _, a)| a.overlap.is_some()).count();
     let overlapping = answered.iter().filter(|(_, _, a)| a.overlap == Some(true)).count();
     let _ = writeln!(
         out,
-        "{} of {} claims have a value here. Of {counted} with a direction, {agreeing} have the paper's; of {paired} \
-         with two intervals, {overlapping} overlap.\n",
+        "{} of {} claims have a value here. Of {counted} with a direction, {agreeing} have the paper's; of {decided} \
+         that both decide, {alike} are decided alike; of {paired} with two intervals, {overlapping} overlap.\n",
         answered.len(),
         paper.claims.len()
     );
     out.push_str(
-        "| | claim | the paper's | ours | same direction? | intervals overlap? | our status |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| | claim | the paper's | ours | same direction? | same decision? | intervals overlap? | our status |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for (entry, ours, agreement) in &answered {
         let cells = [
@@ -52,6 +54,7 @@ pub fn reproduction(results: &Results) -> Result<String, ReportError> {
             with_kind(&paper_text(entry), &entry.kind),
             with_kind(&our_text(entry, ours), &ours.kind),
             yes_or_no(agreement.same_direction),
+            yes_or_no(agreement.same_decision),
             yes_or_no(agreement.overlap),
             ours.standing(),
         ];
@@ -85,15 +88,20 @@ fn differences(out: &mut String, answered: &[(&Entry, Ours, Agreement)]) {
     out.push_str("\n## Where we differ\n\n");
     let mut any = false;
     for (entry, ours, agreement) in answered {
-        if agreement.same_direction != Some(false) && agreement.overlap != Some(false) {
+        let verdicts = [agreement.same_direction, agreement.same_decision, agreement.overlap];
+        if !verdicts.contains(&Some(false)) {
             continue;
         }
         any = true;
         let widths = agreement.widths.map_or_else(String::new, |w| {
             format!(", {} of the paper's interval widths away", crate::format::fixed(w, 1))
         });
+        let decision = match agreement.same_decision {
+            Some(false) => format!("; the paper decided: {}", entry.decision),
+            _ => String::new(),
+        };
         let line = format!(
-            "{} ({}): the paper has {}, we have {}{widths}: {}; {}.",
+            "{} ({}): the paper has {}, we have {}{widths}: {}; {}{decision}.",
             entry.text,
             entry.id,
             paper_text(entry),
@@ -108,6 +116,11 @@ fn differences(out: &mut String, answered: &[(&Entry, Ours, Agreement)]) {
     }
 }
 
+/// A fact that has no value (a study that was never frozen) is left out.
+fn fact(value: Option<&str>, key: &str) -> Option<String> {
+    value.filter(|v| !v.is_empty()).map(|v| format!("{key} {v}"))
+}
+
 fn sources(out: &mut String, results: &Results) {
     out.push_str(
         "\n## Where the numbers come from\n\n| study | units | facts |\n| --- | --- | --- |\n",
@@ -117,7 +130,7 @@ fn sources(out: &mut String, results: &Results) {
             study.states().iter().map(|(state, count)| format!("{count} {state}")).collect();
         let wanted = ["study file sha256", "numerics", "program", "machine", "frozen at"];
         let facts: Vec<String> =
-            wanted.iter().filter_map(|key| Some(format!("{key} {}", study.fact(key)?))).collect();
+            wanted.iter().filter_map(|key| fact(study.fact(key), key)).collect();
         let cells = [study.name.clone(), states.join(", "), facts.join("; ")];
         let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
     }

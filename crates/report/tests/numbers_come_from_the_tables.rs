@@ -5,7 +5,7 @@ mod common;
 
 use std::fs;
 
-use backcut_report::compare::ours;
+use backcut_report::compare::{Ours, agreement, ours};
 use backcut_report::paper::Paper;
 use backcut_report::{Format, PageOptions, Results, figure, page, reproduction, table};
 
@@ -72,4 +72,31 @@ fn a_full_set_of_results_fits_three_megabytes() {
     let results = Results::open(folder.path()).unwrap();
     let html = page(&results, &PageOptions::default()).unwrap().html;
     assert!(html.len() < 3_000_000, "{}", html.len());
+}
+
+#[test]
+fn a_mean_of_the_same_sign_can_be_decided_otherwise() {
+    let paper = Paper::load().unwrap();
+    let a6 = paper.claims.iter().find(|c| c.id == "A6").unwrap();
+    let decided = |verdict: &str| {
+        let ours = Ours {
+            study: "a6".to_owned(),
+            value: 1.0,
+            interval: Some([0.5, 2.0]),
+            kind: String::new(),
+            status: "confirmatory".to_owned(),
+            why: String::new(),
+            verdict: verdict.to_owned(),
+            n: 28,
+            missing: Vec::new(),
+            values: Vec::new(),
+        };
+        let agreement = agreement(a6, &ours);
+        assert_eq!(agreement.same_direction, Some(true));
+        agreement.same_decision
+    };
+    assert_eq!(decided("noninferior"), Some(true));
+    assert_eq!(decided("noninferior, not confirmed by the exact test"), Some(true));
+    assert_eq!(decided("noninferiority not shown"), Some(false));
+    assert_eq!(decided(""), None);
 }
