@@ -4,6 +4,7 @@
 //! `memory` for the split into near and far slots and for what a projection's weights collect.
 
 mod blame;
+mod columns;
 mod condition;
 mod edges;
 mod error;
@@ -23,6 +24,7 @@ pub use error::BackwardError;
 use crate::graph::Flow;
 use crate::local;
 use crate::model::Model;
+use crate::narrow::Turn;
 use crate::program::Program;
 use crate::roll::position;
 use crate::rollout::Rollout;
@@ -152,10 +154,25 @@ impl<R: Real> Workspace<R> {
     ) -> Result<(), BackwardError> {
         self.clear();
         let program = self.program.clone();
+        let turns = if rollout.columns.used { &program.narrow.turns } else { &program.turns };
         for t in (self.prefix..self.steps).rev() {
             self.adjoints.turn((t - self.prefix) % self.chunk);
             self.receive_handed(t, seeds);
-            for &(site, linear) in &program.backward {
+            for &turn in turns.iter().rev() {
+                let site = match turn {
+                    Turn::Site(site) if program.step.active[site] => site,
+                    Turn::Site(_) => continue,
+                    Turn::Run(index) => {
+                        self.run_columns::<CHECKED>(
+                            model,
+                            rollout,
+                            &program.narrow.runs[index],
+                            t,
+                        )?;
+                        continue;
+                    }
+                };
+                let linear = program.linear_at[site];
                 if !program.feeds[site].is_empty() {
                     self.collect_near(model.isa(), rollout, site, t);
                 }

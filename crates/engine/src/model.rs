@@ -27,6 +27,7 @@ pub struct Model<R> {
     packed: Vec<Option<Packed<R>>>,
     pub(crate) step_constants: Vec<Constants<R>>,
     pub(crate) condition_constants: Vec<Constants<R>>,
+    pub(crate) narrow_constants: Vec<R>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,6 +68,7 @@ impl<R: Real> Model<R> {
             packed,
             step_constants: constants(program.nodes()),
             condition_constants: constants(program.condition_nodes()),
+            narrow_constants: program.narrow.constants.iter().map(|&c| R::from_f64(c)).collect(),
         };
         model.repack();
         Ok(model)

@@ -6,6 +6,7 @@ use backcut_kernels::attention::Side;
 
 use crate::graph::Graph;
 use crate::layout::Layout;
+use crate::narrow::{Narrow, Turn};
 use crate::trace::{Inner, Named, Node, Op, ParamId, Site, TraceError};
 
 /// A state or register: read at the start of a step, handed on at its end.
@@ -102,8 +103,11 @@ pub struct Program {
     pub(crate) loss: Option<Site>,
     /// For each site, the caches it feeds as key or value.
     pub(crate) feeds: Vec<Vec<(usize, Side)>>,
-    /// The sites that an adjoint reaches, last first, with their place among `linears`.
-    pub(crate) backward: Vec<(Site, Option<usize>)>,
+    /// A site's place among `linears`.
+    pub(crate) linear_at: Vec<Option<usize>>,
+    /// The step's instructions, one by one; `narrow` has them in runs.
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) narrow: Narrow,
     /// The longest rollout: the shortest learned table, if there is one.
     pub(crate) max_steps: Option<usize>,
 }
@@ -185,6 +189,11 @@ impl Program {
     /// Columns of a site of the step.
     pub fn width(&self, site: Site) -> usize {
         self.step.width(site)
+    }
+
+    /// Sites of the step that run column by column: narrow arithmetic, such as dynamics are made of.
+    pub fn sites_in_columns(&self) -> usize {
+        self.narrow.runs.iter().map(|run| run.sites).sum()
     }
 
     /// The longest rollout, where a learned table limits it.
@@ -326,10 +335,11 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
     let linears = linear_sites(&step.nodes, &mut used, &feeds);
     let condition_linears = linear_sites(&condition.nodes, &mut used, &[]);
     let linear_at = |site: Site| linears.iter().position(|l| l.site == site);
-    let reached = (0..step.nodes.len()).rev().filter(|&site| step.active[site]);
-    let backward = reached.map(|site| (site, linear_at(site))).collect();
+    let narrow = Narrow::new(&step, |site| !feeds[site].is_empty(), &observed);
     Ok(Program {
-        backward,
+        linear_at: (0..step.nodes.len()).map(linear_at).collect(),
+        turns: (0..step.nodes.len()).map(Turn::Site).collect(),
+        narrow,
         step,
         condition,
         tokens: inner.tokens,

@@ -8,6 +8,7 @@ use backcut_kernels::attention::{Reads, attend};
 use crate::fault::{Fault, Phase};
 use crate::local;
 use crate::model::Model;
+use crate::narrow::Turn;
 use crate::program::Carried;
 use crate::rollout::Rollout;
 use crate::trace::{Op, Site};
@@ -80,8 +81,19 @@ impl<R: Real> Model<R> {
             check_condition(rollout)?;
         }
         rollout.row_loss.fill(0.0);
+        // What is fed from outside or watched runs one by one, to the same bits.
+        rollout.columns.used = !CHECKED && rollout.fixed.is_empty();
+        let narrow = &program.narrow;
+        let turns = if rollout.columns.used { &narrow.turns } else { &program.turns };
         for t in 0..rollout.steps() {
-            for site in 0..program.step.nodes.len() {
+            for &turn in turns {
+                let site = match turn {
+                    Turn::Site(site) => site,
+                    Turn::Run(index) => {
+                        self.run_columns(rollout, &narrow.runs[index], t);
+                        continue;
+                    }
+                };
                 self.instruction(rollout, site, t);
                 for fixed in &rollout.fixed {
                     if fixed.site == site && (fixed.first..fixed.last).contains(&t) {
@@ -96,6 +108,9 @@ impl<R: Real> Model<R> {
                     Fault::find(Phase::Forward, node, t, rollout.value(site, t))
                         .map_or(Ok(()), |fault| Err(RollError::NonFinite(fault)))?;
                 }
+            }
+            if rollout.columns.used {
+                rollout.columns.keep(narrow, t);
             }
             if let Some(loss) = program.loss.filter(|_| t >= rollout.spec.prefix) {
                 let range = rollout.step.frame.range(loss, t);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backcut_kernels::attention::{Cache, Credit, Sent, Shape, Stack};
+use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
 use crate::forward::{Fixed, ForwardError, ForwardSpec};
@@ -35,6 +36,30 @@ impl<R: Real> Record<R> {
 
     fn bytes(&self) -> usize {
         self.values.bytes() + self.saved.bytes()
+    }
+}
+
+/// Columns of the narrow sites, in groups of eight rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns<R> {
+    /// Whether the rollout's narrow values are here; otherwise they are rows.
+    pub used: bool,
+    /// `[group][column]`, of the step at hand.
+    pub file: Aligned<R>,
+    /// `[step][group][column]`, as far as a backward needs them.
+    pub kept: Aligned<R>,
+}
+
+impl<R: Real> Columns<R> {
+    fn new(program: &Program, rows: usize, steps: usize) -> Self {
+        let groups = rows.div_ceil(ROWS);
+        let numbers = |columns: usize| Aligned::zeros(columns * groups * ROWS);
+        let narrow = &program.narrow;
+        Self { used: false, file: numbers(narrow.columns), kept: numbers(narrow.kept * steps) }
+    }
+
+    fn bytes(&self) -> usize {
+        self.file.bytes() + self.kept.bytes()
     }
 }
 
@@ -87,6 +112,7 @@ pub struct Rollout<R> {
     pub(crate) spec: ForwardSpec<R>,
     pub(crate) fixed: Vec<Fixed<R>>,
     pub(crate) step: Record<R>,
+    pub(crate) columns: Columns<R>,
     pub(crate) condition: Record<R>,
     pub(crate) caches: Vec<Attended<R>>,
     pub(crate) crosses: Vec<Attended<R>>,
@@ -126,6 +152,7 @@ impl<R: Real> Rollout<R> {
             steps,
             fixed,
             step: Record::new(&program.step, rows, steps),
+            columns: Columns::new(program, rows, steps),
             condition: Record::new(&program.condition, rows * tokens, 1),
             caches,
             crosses: over_tokens(&program.crosses, steps),
@@ -167,6 +194,7 @@ impl<R: Real> Rollout<R> {
         let given = self.spec.overrides.iter().map(|o| &o.values);
         let outside = self.fixed.iter().map(|f| &f.values).chain(given);
         self.step.bytes()
+            + self.columns.bytes()
             + self.condition.bytes()
             + attended.map(Attended::bytes).sum::<usize>()
             + initial.chain(outside).map(|v| v.len() * size_of::<R>()).sum::<usize>()
@@ -207,7 +235,7 @@ impl<R: Real> Rollout<R> {
 
     /// Values of a tap, state, register or input at one step, `[row][column]`.
     ///
-    /// Other sites are kept only where a derivative needs them; the rest hold the last step's values.
+    /// Other sites are kept only where a derivative needs them, and narrow ones perhaps not as rows.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
         &self.step.values[self.step.frame.range(site, t)]
     }

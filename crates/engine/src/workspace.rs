@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backcut_kernels::attention::{Sent, Shape, Stack};
+use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
 use crate::backward::BackwardError;
@@ -62,6 +63,8 @@ pub struct Workspace<R> {
     pub(crate) plan: Plan,
     pub(crate) adjoints: Adjoints<R>,
     pub(crate) condition_adjoints: Adjoints<R>,
+    /// Adjoints of narrow sites: `[lane][group][column]`.
+    pub(crate) columns: Aligned<R>,
     /// `[cache][lane]`: what the queries of every step sent to earlier positions.
     pub(crate) sent: Vec<Vec<Sent<R>>>,
     /// `[cross][lane]`: adjoints of condition keys and values.
@@ -157,6 +160,7 @@ impl<R: Real> Workspace<R> {
             adjoints,
             condition_collected,
             condition_adjoints,
+            columns: Aligned::zeros(program.narrow.columns * rows.next_multiple_of(ROWS) * lanes),
             sent,
             crosses,
             sets,
@@ -216,6 +220,7 @@ impl<R: Real> Workspace<R> {
         let tokens = self.crosses.iter().flatten().chain(&self.sets);
         self.adjoints.bytes()
             + self.condition_adjoints.bytes()
+            + self.columns.bytes()
             + self.sent.iter().flatten().map(Sent::bytes).sum::<usize>()
             + tokens.map(Tokens::bytes).sum::<usize>()
             + collected.map(Collected::bytes).sum::<usize>()

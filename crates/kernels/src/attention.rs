@@ -107,11 +107,11 @@ impl<R: Real> Work<R> for Forward<'_, R> {
         let Self { shape, reads, stride, queries, query, probabilities: p, cache, .. } = self;
         let mixed = &mut self.scratch[..shape.slot_len()];
         let scale = R::ONE / R::from_f64(shape.dim as f64).sqrt();
-        enter(v.narrow(), shape, queries.place(query), stride, self.q, queries.data_mut());
+        enter(v, shape, queries.place(query), stride, self.q, queries.data_mut());
         scores(v, shape, reads, (queries, query), &cache.keys, p);
         softmax(shape.lanes(), reads, scale, p);
         mix(v, shape, reads, p, &cache.values, mixed);
-        leave(v.narrow(), shape, Place::ALONE, stride, Leave::Store, mixed, self.out);
+        leave(v, shape, Place::ALONE, stride, Leave::Store, mixed, self.out);
     }
 }
 
@@ -141,11 +141,11 @@ impl<R: Real> Work<R> for Adjoint<'_, R> {
         let len = shape.probability_len();
         let ds = &mut ds[query * len..][..len];
         let scale = R::ONE / R::from_f64(shape.dim as f64).sqrt();
-        enter(v.narrow(), shape, outs.place(query), stride, self.dout, outs.data_mut());
+        enter(v, shape, outs.place(query), stride, self.dout, outs.data_mut());
         scores(v, shape, reads, (outs, query), &cache.values, ds);
         softmax_adjoint(shape.lanes(), reads, scale, p, ds);
         mix(v, shape, reads, ds, &cache.keys, dq);
-        leave(v.narrow(), shape, Place::ALONE, stride, self.how, dq, self.dq);
+        leave(v, shape, Place::ALONE, stride, self.how, dq, self.dq);
     }
 }
 

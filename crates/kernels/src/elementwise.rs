@@ -5,7 +5,6 @@
 
 use crate::Real;
 use crate::isa::dispatch;
-use crate::ratios::{atanh_ratio, atanh_ratio_slope, sin_ratio, sin_ratio_slope};
 use crate::reduce;
 
 /// A function of one argument, applied to every element.
@@ -75,24 +74,64 @@ fn map<R: Real>(x: &[R], out: &mut [R], f: impl Fn(R) -> R) {
     }
 }
 
+/// Does `$body` with `$f` bound to the function that `$op` stands for. A macro, so that every loop is
+/// compiled for one function: a choice inside the loop would keep it scalar.
+macro_rules! unary_of {
+    ($op:expr, |$f:ident| $body:expr) => {
+        match $op {
+            Unary::Neg => unary_of!(@|$f| $body, |x: R| -x),
+            Unary::Square => unary_of!(@|$f| $body, |x: R| x * x),
+            Unary::Recip => unary_of!(@|$f| $body, |x: R| R::ONE / x),
+            Unary::Sqrt => unary_of!(@|$f| $body, R::sqrt),
+            Unary::Exp => unary_of!(@|$f| $body, R::exp),
+            Unary::Ln => unary_of!(@|$f| $body, R::ln),
+            Unary::Sin => unary_of!(@|$f| $body, R::sin),
+            Unary::Cos => unary_of!(@|$f| $body, R::cos),
+            Unary::Tan => unary_of!(@|$f| $body, R::tan),
+            Unary::Tanh => unary_of!(@|$f| $body, R::tanh),
+            Unary::Atanh => unary_of!(@|$f| $body, R::atanh),
+            Unary::Sigmoid => unary_of!(@|$f| $body, R::sigmoid),
+            Unary::AtanhRatio => unary_of!(@|$f| $body, $crate::ratios::atanh_ratio),
+            Unary::SinRatio => unary_of!(@|$f| $body, $crate::ratios::sin_ratio),
+        }
+    };
+    (@|$f:ident| $body:expr, $function:expr) => {{
+        let $f = $function;
+        $body
+    }};
+}
+pub(crate) use unary_of;
+
+/// The same with the slope of the function, given its argument and its value.
+macro_rules! unary_slope {
+    ($op:expr, |$f:ident| $body:expr) => {
+        match $op {
+            Unary::Neg => unary_slope!(@|$f| $body, |_: R, _: R| -R::ONE),
+            Unary::Square => unary_slope!(@|$f| $body, |x: R, _: R| x + x),
+            Unary::Recip => unary_slope!(@|$f| $body, |_: R, y: R| -(y * y)),
+            Unary::Sqrt => unary_slope!(@|$f| $body, |_: R, y: R| R::from_f64(0.5) / y),
+            Unary::Exp => unary_slope!(@|$f| $body, |_: R, y: R| y),
+            Unary::Ln => unary_slope!(@|$f| $body, |x: R, _: R| R::ONE / x),
+            Unary::Sin => unary_slope!(@|$f| $body, |x: R, _: R| x.cos()),
+            Unary::Cos => unary_slope!(@|$f| $body, |x: R, _: R| -x.sin()),
+            Unary::Tan => unary_slope!(@|$f| $body, |_: R, y: R| y.mul_add(y, R::ONE)),
+            Unary::Tanh => unary_slope!(@|$f| $body, |_: R, y: R| R::ONE - y * y),
+            Unary::Atanh => unary_slope!(@|$f| $body, |x: R, _: R| R::ONE / (R::ONE - x * x)),
+            Unary::Sigmoid => unary_slope!(@|$f| $body, |_: R, y: R| y * (R::ONE - y)),
+            Unary::AtanhRatio => unary_slope!(@|$f| $body, $crate::ratios::atanh_ratio_slope),
+            Unary::SinRatio => unary_slope!(@|$f| $body, $crate::ratios::sin_ratio_slope),
+        }
+    };
+    (@|$f:ident| $body:expr, $slope:expr) => {{
+        let $f = $slope;
+        $body
+    }};
+}
+pub(crate) use unary_slope;
+
 #[inline(always)]
 fn unary_body<R: Real>(op: Unary, x: &[R], out: &mut [R]) {
-    match op {
-        Unary::Neg => map(x, out, |x| -x),
-        Unary::Square => map(x, out, |x| x * x),
-        Unary::Recip => map(x, out, |x| R::ONE / x),
-        Unary::Sqrt => map(x, out, R::sqrt),
-        Unary::Exp => map(x, out, R::exp),
-        Unary::Ln => map(x, out, R::ln),
-        Unary::Sin => map(x, out, R::sin),
-        Unary::Cos => map(x, out, R::cos),
-        Unary::Tan => map(x, out, R::tan),
-        Unary::Tanh => map(x, out, R::tanh),
-        Unary::Atanh => map(x, out, R::atanh),
-        Unary::Sigmoid => map(x, out, R::sigmoid),
-        Unary::AtanhRatio => map(x, out, atanh_ratio),
-        Unary::SinRatio => map(x, out, sin_ratio),
-    }
+    unary_of!(op, |f| map(x, out, f));
 }
 
 #[inline(always)]
@@ -120,24 +159,7 @@ fn unary_adjoint_body<R: Real>(
     dx: &mut [R],
     accumulate: bool,
 ) {
-    let one = R::ONE;
-    let half = R::from_f64(0.5);
-    match op {
-        Unary::Neg => pull(x, y, dy, dx, accumulate, |_, _| -one),
-        Unary::Square => pull(x, y, dy, dx, accumulate, |x, _| x + x),
-        Unary::Recip => pull(x, y, dy, dx, accumulate, |_, y| -(y * y)),
-        Unary::Sqrt => pull(x, y, dy, dx, accumulate, |_, y| half / y),
-        Unary::Exp => pull(x, y, dy, dx, accumulate, |_, y| y),
-        Unary::Ln => pull(x, y, dy, dx, accumulate, |x, _| one / x),
-        Unary::Sin => pull(x, y, dy, dx, accumulate, |x, _| x.cos()),
-        Unary::Cos => pull(x, y, dy, dx, accumulate, |x, _| -x.sin()),
-        Unary::Tan => pull(x, y, dy, dx, accumulate, |_, y| y.mul_add(y, one)),
-        Unary::Tanh => pull(x, y, dy, dx, accumulate, |_, y| one - y * y),
-        Unary::Atanh => pull(x, y, dy, dx, accumulate, |x, _| one / (one - x * x)),
-        Unary::Sigmoid => pull(x, y, dy, dx, accumulate, |_, y| y * (one - y)),
-        Unary::AtanhRatio => pull(x, y, dy, dx, accumulate, atanh_ratio_slope),
-        Unary::SinRatio => pull(x, y, dy, dx, accumulate, sin_ratio_slope),
-    }
+    unary_slope!(op, |slope| pull(x, y, dy, dx, accumulate, slope));
 }
 
 #[inline(always)]
@@ -181,7 +203,7 @@ fn binary_column_body<R: Real>(op: Binary, width: usize, a: &[R], b: &[R], out: 
 
 /// The adjoint of one operand, per element: `slope(a, b, y)`.
 #[inline(always)]
-fn slope_of<R: Real>(op: Binary, operand: Operand, a: R, b: R, y: R) -> R {
+pub(crate) fn slope_of<R: Real>(op: Binary, operand: Operand, a: R, b: R, y: R) -> R {
     let _ = a;
     match (op, operand) {
         (Binary::Add, _) | (Binary::Sub, Operand::First) => R::ONE,

@@ -13,6 +13,7 @@
 
 mod aligned;
 pub mod attention;
+pub mod columns;
 pub mod elementwise;
 pub mod gelu;
 pub mod hash;

@@ -30,12 +30,18 @@ pub(crate) trait Vectors<R: Real>: Copy {
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
     fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Whether 16 registers of 16 lanes are a square that [`Vectors::transpose`] can turn.
+    const TURNS: bool = false;
+    /// Transposes a 16 x 16 matrix.
+    fn transpose(self, square: [Self::Vector; 16]) -> [Self::Vector; 16] {
+        square
+    }
 }
 
 /// Registers few enough lanes wide to hold a square matrix in four of them.
 pub(crate) trait Square<R: Real>: Vectors<R> {
     /// Transposes the `LANES` x `LANES` matrix that the first `LANES` registers hold.
-    fn transpose(self, square: [Self::Vector; 4]) -> [Self::Vector; 4];
+    fn transpose_small(self, square: [Self::Vector; 4]) -> [Self::Vector; 4];
 }
 
 /// Work that is generic over the instructions it uses.
@@ -87,7 +93,7 @@ impl<R: Real> Vectors<R> for Scalar {
 
 impl<R: Real> Square<R> for Scalar {
     #[inline(always)]
-    fn transpose(self, square: [R; 4]) -> [R; 4] {
+    fn transpose_small(self, square: [R; 4]) -> [R; 4] {
         square
     }
 }

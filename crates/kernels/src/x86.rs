@@ -10,7 +10,8 @@ use std::arch::x86_64::{
     _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_pd,
     _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_fmadd_pd, _mm512_fmadd_ps,
     _mm512_loadu_ps, _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd, _mm512_set1_ps,
-    _mm512_storeu_ps,
+    _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
+    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use crate::Real;
@@ -63,7 +64,8 @@ macro_rules! vectors {
     ($token:ident, $register:ty, $narrow:ident = $make_narrow:expr,
      load $load:ident store $store:ident to_f64 $to_f64:ident to_f32 $to_f32:ident
      f32 $splat:ident $mul_add:ident $add:ident $mul:ident
-     f64 $splat64:ident $mul_add64:ident $add64:ident $mul64:ident) => {
+     f64 $splat64:ident $mul_add64:ident $add64:ident $mul64:ident
+     $(turns $turn:ident)?) => {
         impl<R: Real> Vectors<R> for $token {
             type Vector = $register;
             type Narrow = $narrow;
@@ -125,6 +127,14 @@ macro_rules! vectors {
                     if single::<R>() { $mul(a, b) } else { $to_f32($mul64($to_f64(a), $to_f64(b))) }
                 }
             }
+            $(
+                const TURNS: bool = <Self as Vectors<R>>::LANES == 16;
+                #[inline(always)]
+                fn transpose(self, square: [$register; 16]) -> [$register; 16] {
+                    // SAFETY: the token proves that the processor has the instructions.
+                    unsafe { $turn(square) }
+                }
+            )?
         }
     };
 }
@@ -132,7 +142,8 @@ macro_rules! vectors {
 vectors!(Avx512, __m512, Fma = Fma(()),
     load _mm512_loadu_ps store _mm512_storeu_ps to_f64 _mm512_castps_pd to_f32 _mm512_castpd_ps
     f32 _mm512_set1_ps _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps
-    f64 _mm512_set1_pd _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd);
+    f64 _mm512_set1_pd _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd
+    turns turn);
 vectors!(Avx2, __m256, Fma = Fma(()),
     load _mm256_loadu_ps store _mm256_storeu_ps to_f64 _mm256_castps_pd to_f32 _mm256_castpd_ps
     f32 _mm256_set1_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps
@@ -142,9 +153,45 @@ vectors!(Fma, __m128, Scalar = Scalar,
     f32 _mm_set1_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps
     f64 _mm_set1_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd);
 
+/// Transposes sixteen registers of sixteen `f32`: pairs, quadruples, then whole quarters of registers.
+#[target_feature(enable = "avx512f")]
+#[inline]
+#[expect(clippy::large_types_passed_by_value, reason = "it is inlined: the rows are registers")]
+fn turn(rows: [__m512; 16]) -> [__m512; 16] {
+    /// The first and third, or the second and fourth, quarters of two registers.
+    const EVEN: i32 = 0b10_00_10_00;
+    const ODD: i32 = 0b11_01_11_01;
+    let mut pairs = rows;
+    for i in 0..8 {
+        let (a, b) = (rows[2 * i], rows[2 * i + 1]);
+        (pairs[2 * i], pairs[2 * i + 1]) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+    }
+    // Quarter `l` of register `4 i + c` holds column `4 l + c` of rows `4 i .. 4 i + 4`.
+    let mut quads = rows;
+    for i in 0..4 {
+        for half in 0..2 {
+            let a = _mm512_castps_pd(pairs[4 * i + half]);
+            let b = _mm512_castps_pd(pairs[4 * i + half + 2]);
+            quads[4 * i + 2 * half] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+            quads[4 * i + 2 * half + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+        }
+    }
+    let mut columns = rows;
+    for c in 0..4 {
+        let (a, b, d, e) = (quads[c], quads[4 + c], quads[8 + c], quads[12 + c]);
+        let (low, high) = (_mm512_shuffle_f32x4::<EVEN>(a, b), _mm512_shuffle_f32x4::<EVEN>(d, e));
+        columns[c] = _mm512_shuffle_f32x4::<EVEN>(low, high);
+        columns[8 + c] = _mm512_shuffle_f32x4::<ODD>(low, high);
+        let (low, high) = (_mm512_shuffle_f32x4::<ODD>(a, b), _mm512_shuffle_f32x4::<ODD>(d, e));
+        columns[4 + c] = _mm512_shuffle_f32x4::<EVEN>(low, high);
+        columns[12 + c] = _mm512_shuffle_f32x4::<ODD>(low, high);
+    }
+    columns
+}
+
 impl<R: Real> Square<R> for Fma {
     #[inline(always)]
-    fn transpose(self, [a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
+    fn transpose_small(self, [a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
         // SAFETY: the token proves that the processor has the instructions.
         unsafe {
             if single::<R>() {

@@ -118,7 +118,7 @@ impl<R: Real> Work<R> for OwnWork<'_, R> {
         let at = position * shape.probability_len() + position * lanes;
         let slot = &mut self.scratch[..shape.slot_len()];
         weigh(v, shape, &weights[at..at + lanes], (x, position), slot);
-        leave(v.narrow(), shape, Place::ALONE, self.stride, self.how, slot, self.to);
+        leave(v, shape, Place::ALONE, self.stride, self.how, slot, self.to);
     }
 }
 

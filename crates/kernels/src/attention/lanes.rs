@@ -47,12 +47,61 @@ impl<R: Real> Work<R> for Enter<'_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
-        enter(v.narrow(), self.shape, self.place, self.stride, self.from, self.to);
+        enter(v, self.shape, self.place, self.stride, self.from, self.to);
+    }
+}
+
+/// Whether every block of lanes and sixteen features of it are a square that registers can turn.
+#[inline(always)]
+fn turns<R: Real, T: Vectors<R>>(shape: Shape) -> bool {
+    T::TURNS && (shape.rows * shape.heads).is_multiple_of(PAD) && shape.dim.is_multiple_of(PAD)
+}
+
+/// Where the rows of a block's sixteen lanes start.
+#[inline(always)]
+fn starts(shape: Shape, stride: usize, block: usize) -> [usize; PAD] {
+    let (mut head, mut row) = (block * PAD / shape.rows, block * PAD % shape.rows);
+    let mut starts = [0; PAD];
+    for start in &mut starts {
+        *start = row * stride + head * shape.dim;
+        row += 1;
+        if row == shape.rows {
+            (head, row) = (head + 1, 0);
+        }
+    }
+    starts
+}
+
+#[inline(always)]
+pub(super) fn enter<R: Real, T: Vectors<R>>(
+    v: T,
+    shape: Shape,
+    place: Place,
+    stride: usize,
+    from: &[R],
+    to: &mut [R],
+) {
+    if !turns::<R, T>(shape) {
+        return enter_small(v.narrow(), shape, place, stride, from, to);
+    }
+    for block in 0..shape.lanes() / PAD {
+        let starts = starts(shape, stride, block);
+        for d in (0..shape.dim).step_by(PAD) {
+            let mut square = [v.splat(R::ZERO); PAD];
+            for i in 0..PAD {
+                square[i] = v.load(&from[starts[i] + d..]);
+            }
+            let square = v.transpose(square);
+            let to = &mut to[place.at(shape, block * PAD, d)..][..PAD * PAD];
+            for i in 0..PAD {
+                v.store(square[i], &mut to[i * PAD..]);
+            }
+        }
     }
 }
 
 #[inline(always)]
-pub(super) fn enter<R: Real, N: Square<R>>(
+fn enter_small<R: Real, N: Square<R>>(
     v: N,
     shape: Shape,
     place: Place,
@@ -72,7 +121,7 @@ pub(super) fn enter<R: Real, N: Square<R>>(
                 for i in 0..side {
                     square[i] = v.load(&from[(row + i) * stride + column + d..][..side]);
                 }
-                let square = v.transpose(square);
+                let square = v.transpose_small(square);
                 for i in 0..side {
                     v.store(square[i], &mut to[place.at(shape, first + row, d + i)..][..side]);
                 }
@@ -102,12 +151,51 @@ impl<R: Real> Work<R> for LeaveWork<'_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
-        leave(v.narrow(), self.shape, self.place, self.stride, self.how, self.from, self.to);
+        leave(v, self.shape, self.place, self.stride, self.how, self.from, self.to);
     }
 }
 
 #[inline(always)]
-pub(super) fn leave<R: Real, N: Square<R>>(
+pub(super) fn leave<R: Real, T: Vectors<R>>(
+    v: T,
+    shape: Shape,
+    place: Place,
+    stride: usize,
+    how: Leave<R>,
+    from: &[R],
+    to: &mut [R],
+) {
+    if !turns::<R, T>(shape) {
+        return leave_small(v.narrow(), shape, place, stride, how, from, to);
+    }
+    for block in 0..shape.lanes() / PAD {
+        let starts = starts(shape, stride, block);
+        for d in (0..shape.dim).step_by(PAD) {
+            let from = &from[place.at(shape, block * PAD, d)..][..PAD * PAD];
+            let mut square = [v.splat(R::ZERO); PAD];
+            for i in 0..PAD {
+                square[i] = v.load(&from[i * PAD..]);
+            }
+            let square = v.transpose(square);
+            for i in 0..PAD {
+                write(v, how, square[i], &mut to[starts[i] + d..]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn write<R: Real, T: Vectors<R>>(v: T, how: Leave<R>, lane: T::Vector, to: &mut [R]) {
+    let value = match how {
+        Leave::Store => lane,
+        Leave::Add => v.add(v.load(to), lane),
+        Leave::Scaled(factor) => v.mul_add(v.splat(factor), lane, v.load(to)),
+    };
+    v.store(value, to);
+}
+
+#[inline(always)]
+fn leave_small<R: Real, N: Square<R>>(
     v: N,
     shape: Shape,
     place: Place,
@@ -128,15 +216,9 @@ pub(super) fn leave<R: Real, N: Square<R>>(
                 for i in 0..side {
                     square[i] = v.load(&from[place.at(shape, first + row, d + i)..][..side]);
                 }
-                let square = v.transpose(square);
+                let square = v.transpose_small(square);
                 for i in 0..side {
-                    let to = &mut to[(row + i) * stride + column + d..][..side];
-                    let value = match how {
-                        Leave::Store => square[i],
-                        Leave::Add => v.add(v.load(to), square[i]),
-                        Leave::Scaled(factor) => v.mul_add(v.splat(factor), square[i], v.load(to)),
-                    };
-                    v.store(value, to);
+                    write(v, how, square[i], &mut to[(row + i) * stride + column + d..]);
                 }
             }
         }

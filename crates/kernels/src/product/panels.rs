@@ -123,7 +123,7 @@ impl<R: Real> Work<R> for Transpose<'_, R> {
                         for i in 0..side {
                             square[i] = t.load(&columns[(c + i) * k + j..]);
                         }
-                        let square = t.transpose(square);
+                        let square = t.transpose_small(square);
                         for i in 0..side {
                             t.store(square[i], &mut panel[j + i].0[c..]);
                         }

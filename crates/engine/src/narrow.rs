@@ -1,0 +1,294 @@
+//! Narrow sites run column by column: which they are, and what they become.
+//!
+//! A run is a stretch of narrow sites without anything else between them. It becomes two lists for the
+//! machine in [`backcut_kernels::columns`], and lists of what crosses its border: values and adjoints are
+//! rows everywhere else. Inside, private values never leave the columns. The bits are those of the
+//! instructions one by one (`local`), which run where a value is fed from outside or watched.
+
+use std::ops::Range;
+
+use backcut_kernels::columns::{Backward, Forward};
+use backcut_kernels::elementwise::{Binary, Operand};
+
+use crate::graph::{Flow, Fused, Graph};
+use crate::trace::{Op, Site};
+
+/// Wider sites stay rows.
+const WIDEST: usize = 16;
+
+/// Shorter runs are not worth the turn to columns and back.
+const SHORTEST: usize = 4;
+
+/// What happens next: one instruction, or a run of narrow ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    Site(Site),
+    Run(usize),
+}
+
+/// A stretch of narrow sites.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Run {
+    /// How many.
+    pub sites: usize,
+    pub forward: Vec<Forward>,
+    pub backward: Vec<Backward>,
+    /// Values that enter from rows, and those that others read as rows.
+    pub takes: Vec<Site>,
+    pub gives: Vec<Site>,
+    /// The same for adjoints.
+    pub takes_adjoints: Vec<Site>,
+    pub gives_adjoints: Vec<Site>,
+    /// Sites that an adjoint reaches, last first.
+    pub reached: Vec<Site>,
+}
+
+/// The narrow sites of a step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Narrow {
+    pub runs: Vec<Run>,
+    /// The step's instructions with runs in the place of their sites.
+    pub turns: Vec<Turn>,
+    /// Where a site's columns lie, among values and among adjoints.
+    pub places: Vec<Option<usize>>,
+    /// All columns, of which the first `kept` are needed by a backward.
+    pub columns: usize,
+    pub kept: usize,
+    pub constants: Vec<f64>,
+    constants_at: Vec<usize>,
+}
+
+impl Narrow {
+    /// `stores(site)`: the site is a key or value of a cache; `observed`: sites read from outside.
+    pub fn new(graph: &Graph, stores: impl Fn(Site) -> bool, observed: &[Site]) -> Self {
+        let count = graph.nodes.len();
+        let mut is_narrow: Vec<bool> =
+            (0..count).map(|site| can_be_narrow(graph, site) && !stores(site)).collect();
+        let (stretches, turns) = stretches(graph, &mut is_narrow);
+        let mut narrow = Self { turns, places: vec![None; count], ..Self::default() };
+        narrow.place(graph, &is_narrow);
+        narrow.collect_constants(graph, &is_narrow);
+
+        let mut readers: Vec<Vec<Site>> = vec![Vec::new(); count];
+        for (reader, operands) in graph.operands.iter().enumerate() {
+            operands.iter().for_each(|&operand| readers[operand].push(reader));
+        }
+        let read_as_rows = |site: Site| {
+            observed.contains(&site) || readers[site].iter().any(|&reader| !is_narrow[reader])
+        };
+        // A private adjoint stays in columns; anything else is rows between runs.
+        let is_private = |site: Site| is_narrow[site] && !read_as_rows(site);
+        let mut taken = vec![false; count];
+        for sites in stretches {
+            let mut run = Run::default();
+            for site in sites.clone().filter(|&site| is_narrow[site]) {
+                for &operand in &graph.operands[site] {
+                    if !is_narrow[operand] && !std::mem::replace(&mut taken[operand], true) {
+                        run.takes.push(operand);
+                    }
+                }
+                run.sites += 1;
+                narrow.forward(graph, site, &mut run.forward);
+                if read_as_rows(site) {
+                    run.gives.push(site);
+                }
+            }
+            for site in sites.clone().rev().filter(|&s| is_narrow[s] && graph.active[s]) {
+                run.reached.push(site);
+                if !is_private(site) {
+                    run.takes_adjoints.push(site);
+                }
+                for (&operand, flow) in graph.operands[site].iter().zip(&graph.flows[site]) {
+                    let outside = !sites.contains(&operand) && !is_private(operand);
+                    if outside && *flow != Flow::None && !run.gives_adjoints.contains(&operand) {
+                        run.gives_adjoints.push(operand);
+                        if flow.adds() {
+                            run.takes_adjoints.push(operand);
+                        }
+                    }
+                }
+                narrow.backward(graph, site, &mut run.backward);
+            }
+            narrow.runs.push(run);
+        }
+        narrow
+    }
+
+    /// Gives columns to narrow sites and what they read, those that a backward needs first.
+    fn place(&mut self, graph: &Graph, is_narrow: &[bool]) {
+        let (mut has_columns, mut needed) = (is_narrow.to_vec(), vec![false; is_narrow.len()]);
+        for site in (0..is_narrow.len()).filter(|&site| is_narrow[site]) {
+            graph.operands[site].iter().for_each(|&operand| has_columns[operand] = true);
+            if graph.active[site] {
+                match graph.nodes[site].op {
+                    Op::Unary { x, .. } => [x, site].iter().for_each(|&s| needed[s] = true),
+                    Op::Binary { op: Binary::Mul | Binary::Div, a, b } => {
+                        [a, b, site].iter().for_each(|&s| needed[s] = true);
+                    }
+                    Op::WeightedSquare { x, .. } => needed[x] = true,
+                    _ => {}
+                }
+            }
+        }
+        for want in [true, false] {
+            for site in (0..is_narrow.len()).filter(|&s| has_columns[s] && needed[s] == want) {
+                self.places[site] = Some(self.columns);
+                self.columns += graph.width(site);
+            }
+            if want {
+                self.kept = self.columns;
+            }
+        }
+    }
+
+    fn collect_constants(&mut self, graph: &Graph, is_narrow: &[bool]) {
+        for (node, &is_narrow) in graph.nodes.iter().zip(is_narrow) {
+            self.constants_at.push(self.constants.len());
+            match &node.op {
+                Op::Affine { scale, offset, .. } if is_narrow => {
+                    self.constants.extend(scale.iter().chain(offset));
+                }
+                Op::WeightedSquare { weight, .. } if is_narrow => self.constants.extend(weight),
+                _ => {}
+            }
+        }
+    }
+
+    fn at(&self, site: Site) -> usize {
+        self.places[site].expect("every operand of a narrow site has columns")
+    }
+
+    fn forward(&self, graph: &Graph, site: Site, list: &mut Vec<Forward>) {
+        let (y, n) = (self.at(site), graph.width(site));
+        match &graph.nodes[site].op {
+            Op::Slice { x, start } => list.push(Forward::Copy { x: self.at(*x) + start, y, n }),
+            Op::Concat(parts) => {
+                let mut y = y;
+                for &part in parts {
+                    let n = graph.width(part);
+                    list.push(Forward::Copy { x: self.at(part), y, n });
+                    y += n;
+                }
+            }
+            Op::Unary { op, x } => list.push(Forward::Unary { op: *op, x: self.at(*x), y, n }),
+            Op::Binary { op, a, b } => {
+                let single = graph.width(*b) != n;
+                let (a, b) = (self.at(*a), self.at(*b));
+                list.push(Forward::Binary { op: *op, a, b, y, n, single });
+            }
+            Op::Affine { x, .. } => {
+                list.push(Forward::Affine { x: self.at(*x), y, n, at: self.constants_at[site] });
+            }
+            Op::RowSum(x) => {
+                list.push(Forward::RowSum { x: self.at(*x), y, n: graph.width(*x) });
+            }
+            Op::WeightedSquare { x, .. } => {
+                let (n, at) = (graph.width(*x), self.constants_at[site]);
+                list.push(Forward::WeightedSquare { x: self.at(*x), y, n, at });
+            }
+            op => unreachable!("{} is not narrow", op.name()),
+        }
+    }
+
+    /// What a site sends to its operands, in the order and manner of `local::adjoint`.
+    fn backward(&self, graph: &Graph, site: Site, list: &mut Vec<Backward>) {
+        let (y, n) = (self.at(site), graph.width(site));
+        let (dy, flows) = (y, &graph.flows[site]);
+        let sends = |i: usize| flows[i] != Flow::None;
+        match &graph.nodes[site].op {
+            Op::Slice { x, start } if sends(0) => {
+                let dx = self.at(*x);
+                if !flows[0].adds() {
+                    list.push(Backward::Zero { dx, n: graph.width(*x) });
+                }
+                list.push(Backward::Copy { dy, dx: dx + start, n, add: true });
+            }
+            Op::Concat(parts) => {
+                let mut dy = dy;
+                for (&part, flow) in parts.iter().zip(flows) {
+                    let (dx, n) = (self.at(part), graph.width(part));
+                    if *flow != Flow::None {
+                        list.push(Backward::Copy { dy, dx, n, add: flow.adds() });
+                    }
+                    dy += n;
+                }
+            }
+            Op::Unary { op, x } if sends(0) => {
+                let (x, add) = (self.at(*x), flows[0].adds());
+                list.push(Backward::Unary { op: *op, x, y, dy, dx: x, n, add });
+            }
+            Op::Binary { op, a, b } => {
+                let single = graph.width(*b) != n;
+                let values = [self.at(*a), self.at(*b), y];
+                for (operand, dx, flow) in
+                    [(Operand::First, values[0], flows[0]), (Operand::Second, values[1], flows[1])]
+                {
+                    if flow != Flow::None {
+                        let (op, add) = (*op, flow.adds());
+                        list.push(Backward::Binary { op, operand, values, dy, dx, n, single, add });
+                    }
+                }
+            }
+            Op::Affine { x, .. } if sends(0) => {
+                let (dx, add) = (self.at(*x), flows[0].adds());
+                list.push(Backward::Affine { dy, dx, n, at: self.constants_at[site], add });
+            }
+            Op::RowSum(x) if sends(0) => {
+                let (dx, n, add) = (self.at(*x), graph.width(*x), flows[0].adds());
+                list.push(Backward::RowSum { dy, dx, n, add });
+            }
+            Op::WeightedSquare { x, .. } if sends(0) => {
+                let (x, n, add) = (self.at(*x), graph.width(*x), flows[0].adds());
+                let at = self.constants_at[site];
+                list.push(Backward::WeightedSquare { x, dy, dx: x, n, at, add });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn can_be_narrow(graph: &Graph, site: Site) -> bool {
+    let is_small = |s: Site| graph.width(s) <= WIDEST;
+    let works_in_columns = matches!(
+        graph.nodes[site].op,
+        Op::Slice { .. }
+            | Op::Concat(_)
+            | Op::Unary { .. }
+            | Op::Binary { .. }
+            | Op::Affine { .. }
+            | Op::RowSum(_)
+            | Op::WeightedSquare { .. }
+    );
+    let is_alone = graph.fused[site] == Fused::Alone && graph.home[site] == site;
+    let is_home = graph.home.iter().enumerate().any(|(s, &home)| s != site && home == site);
+    works_in_columns
+        && is_small(site)
+        && graph.operands[site].iter().all(|&operand| is_small(operand))
+        && is_alone
+        && !is_home
+}
+
+/// Stretches of narrow sites, and the step's instructions with runs in their place; sites in stretches
+/// that are too short are narrow no more. Inputs and constants, which do nothing, interrupt no stretch.
+fn stretches(graph: &Graph, is_narrow: &mut [bool]) -> (Vec<Range<Site>>, Vec<Turn>) {
+    let (mut stretches, mut turns) = (Vec::new(), Vec::new());
+    let does_nothing = |s: Site| matches!(graph.nodes[s].op, Op::Input(_) | Op::Constant(_));
+    let mut site = 0;
+    while site < is_narrow.len() {
+        let ends = (site..is_narrow.len()).find(|&s| !is_narrow[s] && !does_nothing(s));
+        let end = ends.unwrap_or(is_narrow.len());
+        let narrow = is_narrow[site..end].iter().filter(|narrow| **narrow).count();
+        if narrow >= SHORTEST {
+            turns.push(Turn::Run(stretches.len()));
+            stretches.push(site..end);
+        } else {
+            is_narrow[site..end].fill(false);
+            turns.extend((site..end).map(Turn::Site));
+        }
+        if let Some(end) = ends {
+            turns.push(Turn::Site(end));
+        }
+        site = end + 1;
+    }
+    (stretches, turns)
+}
