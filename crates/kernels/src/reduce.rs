@@ -7,6 +7,10 @@
 use crate::Real;
 use crate::isa::dispatch;
 
+mod survey;
+
+pub use survey::{Survey, Term, survey};
+
 /// The number of partial sums.
 pub const LANES: usize = 16;
 

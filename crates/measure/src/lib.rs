@@ -13,6 +13,7 @@
 mod ages;
 pub mod analytic;
 mod chain;
+mod comparison;
 mod cost;
 mod define;
 pub mod diagnostics;

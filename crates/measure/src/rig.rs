@@ -5,11 +5,14 @@
 //! copies its parameters, and a batch is rolled and differentiated into the same storage. Nothing is
 //! remembered from one state to the next, so the order of states changes no bit.
 
-use backcut_engine::{Cut, MemoryCredit, Model, Rollout, Workspace, WrongLength};
+use std::sync::OnceLock;
+
+use backcut_engine::{Cut, Model, Rollout, Workspace, WrongLength};
 use backcut_kernels::{Isa, Real, optim};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
 
+use crate::comparison::{Comparison, Plan};
 use crate::groups::{Group, groups};
 use crate::layers::{Layer, Layers};
 use crate::measurement::MeasureError;
@@ -25,6 +28,9 @@ pub struct Rig<'s, R: Real> {
     norms: Vec<f64>,
     loss: f64,
     layers: Layers<R>,
+    plan: Plan,
+    /// The sums over the gradients, once somebody asks for them.
+    compared: OnceLock<Comparison>,
 }
 
 impl<'s, R: Real> Rig<'s, R> {
@@ -44,6 +50,7 @@ impl<'s, R: Real> Rig<'s, R> {
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
         let layers = Layers::new(distinct.len());
+        let plan = Plan::new(&groups, &distinct);
         Ok(Self {
             system,
             cuts: distinct,
@@ -54,6 +61,8 @@ impl<'s, R: Real> Rig<'s, R> {
             norms,
             loss: 0.0,
             layers,
+            plan,
+            compared: OnceLock::new(),
         })
     }
 
@@ -78,6 +87,7 @@ impl<'s, R: Real> Rig<'s, R> {
     /// Rolls a batch and differentiates it under every cut.
     pub fn differentiate(&mut self, key: BatchKey) -> Result<(), MeasureError> {
         self.roll(key)?;
+        self.compared = OnceLock::new();
         self.workspace.backward(&self.model, &self.rollout)?;
         for (index, norm) in self.norms.iter_mut().enumerate() {
             *norm = optim::global_norm(self.model.isa(), self.workspace.gradient(index));
@@ -136,10 +146,24 @@ impl<'s, R: Real> Rig<'s, R> {
         self.norms[index]
     }
 
-    /// For a cut that detaches memory in some way: the cut of the same physical credit with full memory.
-    pub(crate) fn retained(&self, cut: Cut) -> Option<usize> {
-        let full = Cut { memory: MemoryCredit::Full, ..cut };
-        if full == cut { None } else { self.find(full) }
+    /// What is compared under these cuts.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// All gradients against each other. Two layers of findings rest on these sums: they are kept until
+    /// the next batch is differentiated.
+    pub(crate) fn compared_gradients(&self) -> &Comparison {
+        self.compared.get_or_init(|| {
+            let gradients: Vec<&[R]> = (0..self.cuts.len()).map(|i| self.gradient(i)).collect();
+            self.plan.compare_raw(self.model.isa(), &gradients)
+        })
+    }
+
+    /// The cuts' vectors at a layer against each other, once formed.
+    pub(crate) fn compare(&self, layer: Layer) -> Comparison {
+        let vectors: Vec<&[R]> = (0..self.cuts.len()).map(|i| self.vector(layer, i)).collect();
+        self.plan.compare(self.model.isa(), &vectors)
     }
 
     /// Parameters and moments of this program's length.
