@@ -7,6 +7,8 @@
 use crate::isa::dispatch;
 use crate::{Isa, Real, reduce};
 
+pub mod history;
+
 /// AdamW's settings, in the precision of the configuration file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamW {

@@ -7,8 +7,12 @@
 use crate::Real;
 use crate::isa::dispatch;
 
+mod order;
+mod sequence;
 mod survey;
 
+pub use order::{count_below, keep_between};
+pub use sequence::add_in_sequence;
 pub use survey::{Survey, Term, survey};
 
 /// The number of partial sums.

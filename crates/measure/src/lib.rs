@@ -25,6 +25,7 @@ mod gradient_vjp;
 mod groups;
 mod layers;
 mod measurement;
+mod median;
 pub mod memory;
 mod panel;
 pub mod probe;
@@ -36,6 +37,7 @@ mod update;
 mod update_across;
 mod update_replay;
 mod update_scales;
+mod update_signs;
 
 pub use ages::{age_bins, age_name, ages};
 pub use chain::{ChainGains, ChainOptions, chain, chain_gains};

@@ -16,6 +16,7 @@ use crate::comparison::{Comparison, Plan};
 use crate::groups::{Group, groups};
 use crate::layers::{Layer, Layers};
 use crate::measurement::MeasureError;
+use crate::update_scales::Space;
 
 /// A system's storage for measuring under some cuts; FF, the reference, is always the first.
 pub struct Rig<'s, R: Real> {
@@ -31,6 +32,7 @@ pub struct Rig<'s, R: Real> {
     plan: Plan,
     /// The sums over the gradients, once somebody asks for them.
     compared: OnceLock<Comparison>,
+    space: Option<Space>,
 }
 
 impl<'s, R: Real> Rig<'s, R> {
@@ -63,6 +65,7 @@ impl<'s, R: Real> Rig<'s, R> {
             layers,
             plan,
             compared: OnceLock::new(),
+            space: None,
         })
     }
 
@@ -158,6 +161,16 @@ impl<'s, R: Real> Rig<'s, R> {
             let gradients: Vec<&[R]> = (0..self.cuts.len()).map(|i| self.gradient(i)).collect();
             self.plan.compare_raw(self.model.isa(), &gradients)
         })
+    }
+
+    /// Lends storage for a measurement against the optimizer's scale.
+    pub(crate) fn take_space(&mut self) -> Space {
+        self.space.take().unwrap_or_else(|| Space::new(self.model.isa()))
+    }
+
+    /// Takes the storage back, for the next state.
+    pub(crate) fn keep_space(&mut self, space: Space) {
+        self.space = Some(space);
     }
 
     /// The cuts' vectors at a layer against each other, once formed.

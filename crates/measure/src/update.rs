@@ -19,6 +19,7 @@ use crate::rig::Rig;
 use crate::subject::Subject;
 use crate::summary::summarise;
 use crate::update_scales::{History, added_ratios};
+use crate::update_signs::Signs;
 
 /// How much of the update layer to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,26 +60,27 @@ pub fn updates_of_gradients<R: Real>(
     scales: bool,
 ) -> Result<Vec<Finding>, MeasureError> {
     rig.check_state(state)?;
-    let mut findings = Vec::new();
-    let mut history = scales.then(|| History::new(state, optimizer, rig.groups()));
-    if let Some(history) = &history {
-        findings.extend(history.report());
-    }
+    let (isa, mut findings) = (rig.model().isa(), Vec::new());
     for index in 0..rig.cuts().len() {
-        let cut = rig.cuts()[index];
-        let factor = rig.form(index, optimizer, state);
+        rig.form(index, optimizer, state);
+    }
+    let mut history = scales.then(|| History::new(isa, state, optimizer, rig.take_space()));
+    if let Some(history) = &mut history {
+        findings.extend(history.report(rig.groups()));
+    }
+    let signs = history.as_ref().map(|history| Signs::new(rig, history, &state.moments));
+    for (index, &cut) in rig.cuts().iter().enumerate() {
+        let factor = rig.factor(index);
         let mut finding = Finding::new("clip.factor", cut, ALL, factor);
         if factor >= 1.0 {
             "not clipped".clone_into(&mut finding.note);
         }
         findings.push(finding);
-        if let Some(history) = &mut history {
-            let (gradient, before) = (rig.gradient(index), &state.moments);
-            findings.extend(history.compare(cut, gradient, factor, rig.gradient(0)));
-            findings.extend(history.directions("applied", cut, gradient, factor, before));
-            if factor < 1.0 {
-                findings.extend(history.directions("unclipped", cut, gradient, 1.0, before));
-            }
+        if let Some((history, signs)) = history.as_mut().zip(signs.as_ref()) {
+            findings.extend(history.ratios(rig.groups(), cut, rig.gradient(index), factor));
+            findings.extend(signs.scaled_cosines(index));
+            findings.extend(signs.directions(index, Layer::Applied));
+            findings.extend(signs.directions(index, Layer::Unclipped));
         }
     }
     let is_clipped = (0..rig.cuts().len()).any(|i| rig.factor(i) < 1.0);
@@ -102,6 +104,9 @@ pub fn updates_of_gradients<R: Real>(
                 findings.extend(added_ratios(history, rig, kept, dropped));
             }
         }
+    }
+    if let Some(history) = history {
+        rig.keep_space(history.into_space());
     }
     Ok(findings)
 }
