@@ -69,6 +69,18 @@ fn scale_body<R: Real>(factor: R, x: &mut [R]) {
     }
 }
 
+#[inline(always)]
+fn scale_into_body<R: Real>(factor: R, x: &[R], scaled: &mut [R]) {
+    for (scaled, x) in scaled.iter_mut().zip(x) {
+        *scaled = *x * factor;
+    }
+}
+
+dispatch! {
+    /// Writes every element times `factor`: the bits of [`scale`].
+    pub fn scale_into<R: Real>(factor: R, x: &[R], scaled: &mut [R]) = scale_into_body;
+}
+
 dispatch! {
     /// Multiplies every element by `factor`.
     pub fn scale<R: Real>(factor: R, x: &mut [R]) = scale_body;

@@ -82,8 +82,8 @@ impl<R: Real> Layers<R> {
         step.factor = clip_factor(norm, optimizer.clip);
         update(R::from_f64(step.factor), &mut step.applied);
         if step.factor < 1.0 {
-            gradient.clone_into(&mut step.clipped);
-            optim::scale(isa, R::from_f64(step.factor), &mut step.clipped);
+            step.clipped.resize(gradient.len(), R::ZERO);
+            optim::scale_into(isa, R::from_f64(step.factor), gradient, &mut step.clipped);
             update(R::ONE, &mut step.unclipped);
         }
     }
