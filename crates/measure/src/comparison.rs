@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use backcut_engine::{Cut, MemoryCredit};
-use backcut_kernels::reduce::{Term, survey};
+use backcut_kernels::reduce::{Fill, Term, survey, widen};
 use backcut_kernels::{Isa, Real};
 
 use crate::geometry::Geometry;
@@ -23,6 +23,7 @@ pub(crate) struct Plan {
     pieces: Vec<Range<usize>>,
     owners: Vec<usize>,
     groups: usize,
+    cuts: usize,
     terms: Vec<Term>,
     /// Cuts that detach memory, each with the cut of its own physical credit that keeps it, unless
     /// that is FF.
@@ -51,27 +52,27 @@ impl Plan {
         if let [Some(a), Some(b), Some(c), Some(d)] = FOUR.map(find) {
             terms.push(Term::Cross([a, b, c, d]));
         }
-        Self { pieces, owners, groups: groups.len(), terms, retained }
+        Self { pieces, owners, groups: groups.len(), cuts: cuts.len(), terms, retained }
     }
 
-    /// Compares the vectors of a layer.
-    pub fn compare<R: Real>(&self, isa: Isa, vectors: &[&[R]]) -> Comparison {
-        self.sum(isa, vectors, self.terms.clone())
+    /// Compares the vectors of a layer, of which `fill` writes the range it is asked for.
+    pub fn compare<'a>(&'a self, isa: Isa, fill: &'a mut Fill<'a>) -> Comparison {
+        self.sum(isa, self.terms.clone(), fill)
     }
 
     /// Compares raw gradients: the retained pairs as well.
-    pub fn compare_raw<R: Real>(&self, isa: Isa, vectors: &[&[R]]) -> Comparison {
+    pub fn compare_raw<R: Real>(&self, isa: Isa, gradients: &[&[R]]) -> Comparison {
         let mut terms = self.terms.clone();
         for term in self.retained.iter().flat_map(|&(a, b)| [dot(a, b), distance(a, b)]) {
             if !terms.contains(&term) {
                 terms.push(term);
             }
         }
-        self.sum(isa, vectors, terms)
+        self.sum(isa, terms, &mut |i, range, tile| widen(isa, &gradients[i][range], tile))
     }
 
-    fn sum<R: Real>(&self, isa: Isa, vectors: &[&[R]], terms: Vec<Term>) -> Comparison {
-        let found = survey(isa, vectors, &terms, &self.pieces);
+    fn sum<'a>(&'a self, isa: Isa, terms: Vec<Term>, fill: &'a mut Fill<'a>) -> Comparison {
+        let found = survey(isa, self.cuts, &terms, &self.pieces, fill);
         let mut groups = vec![vec![0.0; self.groups]; terms.len()];
         for (sums, owner) in found.pieces.iter().zip(&self.owners) {
             for (group, sum) in groups.iter_mut().zip(sums) {
@@ -161,5 +162,48 @@ impl Comparison {
     /// `|(a - b) - (c - d)|^2`
     pub fn cross(&self, four: [usize; 4]) -> f64 {
         self.whole[self.place(Term::Cross(four))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backcut_kernels::reduce;
+
+    #[test]
+    fn one_pass_has_the_bits_of_pairwise_comparisons() {
+        // Groups of several ranges that take turns and start between multiples of sixteen.
+        let group = |name: &str, ranges: &[Range<usize>]| Group {
+            name: name.to_owned(),
+            ranges: ranges.to_vec(),
+        };
+        let n = 2000;
+        let groups = [
+            group("a", &[0..37, 90..700]),
+            group("b", &[37..90, 1999..n]),
+            group("c", &[700..905, 905..1999]),
+        ];
+        let vector = |k: usize| -> Vec<f32> {
+            (0..n).map(|i| ((i * k % 2311) as f32 - 1009.7) / 300.0).collect()
+        };
+        let vectors = [37, 41, 5, 11, 1201, 7].map(vector);
+        let vectors: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
+        let isa = Isa::detect();
+        let plan = Plan::new(&groups, &Cut::SIX);
+        let found = plan.compare_raw(isa, &vectors);
+        let against_full = (0..vectors.len()).map(|i| (i, 0));
+        for (a, b) in against_full.chain(plan.retained.iter().copied()) {
+            let pair = |group: &Group| Geometry::of(isa, group, vectors[a], vectors[b]);
+            assert_eq!(found.whole(a, b), pair(&Group::whole(n)), "{a} {b}");
+            assert_eq!(found.groups(a, b), groups.each_ref().map(pair), "{a} {b}");
+        }
+        let place = |cut: Cut| Cut::SIX.iter().position(|c| *c == cut).unwrap();
+        for (a, b) in PLACEMENTS.map(|(a, b)| (place(a), place(b))) {
+            let pair = |group: &Group| Geometry::of(isa, group, vectors[a], vectors[b]).distance;
+            assert_eq!(found.distances(a, b), groups.each_ref().map(pair), "{a} {b}");
+        }
+        let four = FOUR.map(place);
+        let [a, b, c, d] = four.map(|i| vectors[i]);
+        assert_eq!(found.cross(four), reduce::double_difference_squared(isa, a, b, c, d));
     }
 }

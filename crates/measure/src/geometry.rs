@@ -29,11 +29,10 @@ impl Geometry {
         let mut total = Self::default();
         for range in &group.ranges {
             let (a, b) = (&a[range.clone()], &b[range.clone()]);
-            let [square, dot, distance] = reduce::compare(isa, a, b);
-            total.square += square;
+            total.square += reduce::norm_squared(isa, a);
             total.reference += reduce::norm_squared(isa, b);
-            total.dot += dot;
-            total.distance += distance;
+            total.dot += reduce::dot_wide(isa, a, b);
+            total.distance += reduce::distance_squared(isa, a, b);
         }
         total
     }

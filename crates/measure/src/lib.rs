@@ -49,7 +49,7 @@ pub use gradient::{GradientOptions, geometry_of_gradients, gradient};
 pub use gradient_seeds::seed_resultant;
 pub use gradient_vjp::action_norms;
 pub use groups::{ALL, Group, groups, pooled};
-pub use layers::Layer;
+pub use layers::{Layer, Steps};
 pub use measurement::{MeasureError, Measurement, measure};
 pub use rig::Rig;
 pub use spectral::norm2;

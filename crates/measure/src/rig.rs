@@ -14,7 +14,7 @@ use backcut_training::{Optimizer, State};
 
 use crate::comparison::{Comparison, Plan};
 use crate::groups::{Group, groups};
-use crate::layers::{Layer, Layers};
+use crate::layers::Steps;
 use crate::measurement::MeasureError;
 use crate::update_scales::Space;
 
@@ -28,7 +28,6 @@ pub struct Rig<'s, R: Real> {
     workspace: Workspace<R>,
     norms: Vec<f64>,
     loss: f64,
-    layers: Layers<R>,
     plan: Plan,
     /// The sums over the gradients, once somebody asks for them.
     compared: OnceLock<Comparison>,
@@ -51,7 +50,6 @@ impl<'s, R: Real> Rig<'s, R> {
         let workspace = Workspace::new(&rollout, &distinct)?;
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
-        let layers = Layers::new(distinct.len());
         let plan = Plan::new(&groups, &distinct);
         Ok(Self {
             system,
@@ -62,7 +60,6 @@ impl<'s, R: Real> Rig<'s, R> {
             workspace,
             norms,
             loss: 0.0,
-            layers,
             plan,
             compared: OnceLock::new(),
             space: None,
@@ -173,12 +170,6 @@ impl<'s, R: Real> Rig<'s, R> {
         self.space = Some(space);
     }
 
-    /// The cuts' vectors at a layer against each other, once formed.
-    pub(crate) fn compare(&self, layer: Layer) -> Comparison {
-        let vectors: Vec<&[R]> = (0..self.cuts.len()).map(|i| self.vector(layer, i)).collect();
-        self.plan.compare(self.model.isa(), &vectors)
-    }
-
     /// Parameters and moments of this program's length.
     pub(crate) fn check_state(&self, state: &State<R>) -> Result<(), MeasureError> {
         let want = self.model.values().len();
@@ -189,21 +180,13 @@ impl<'s, R: Real> Rig<'s, R> {
         }
     }
 
-    /// Clips and applies the gradient of the `index`-th cut to `state`, which stays as it is; returns the
-    /// clipping factor. The state must be of this program's length.
-    pub fn form(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) -> f64 {
-        let (isa, norm) = (self.model.isa(), self.norms[index]);
-        self.layers.form(isa, index, optimizer, state, self.workspace.gradient(index), norm);
-        self.factor(index)
-    }
-
-    /// The clipping factor of the `index`-th cut, once formed.
-    pub fn factor(&self, index: usize) -> f64 {
-        self.layers.steps[index].factor
-    }
-
-    /// The `index`-th cut's vector at a layer, once formed.
-    pub fn vector(&self, layer: Layer, index: usize) -> &[R] {
-        self.layers.vector(layer, index, self.workspace.gradient(index))
+    /// What clipping and AdamW make of the gradients from `state`, which stays as it is.
+    pub fn steps<'a>(
+        &'a self,
+        optimizer: &Optimizer,
+        state: &'a State<R>,
+    ) -> Result<Steps<'a, 's, R>, MeasureError> {
+        self.check_state(state)?;
+        Ok(Steps::new(self, optimizer, state))
     }
 }

@@ -61,16 +61,14 @@ pub fn updates_of_gradients<R: Real>(
 ) -> Result<Vec<Finding>, MeasureError> {
     rig.check_state(state)?;
     let (isa, mut findings) = (rig.model().isa(), Vec::new());
-    for index in 0..rig.cuts().len() {
-        rig.form(index, optimizer, state);
-    }
     let mut history = scales.then(|| History::new(isa, state, optimizer, rig.take_space()));
+    let steps = rig.steps(optimizer, state)?;
     if let Some(history) = &mut history {
         findings.extend(history.report(rig.groups()));
     }
-    let signs = history.as_ref().map(|history| Signs::new(rig, history, &state.moments));
+    let signs = history.as_ref().map(|history| Signs::new(rig, history, &steps, &state.moments));
     for (index, &cut) in rig.cuts().iter().enumerate() {
-        let factor = rig.factor(index);
+        let factor = steps.factor(index);
         let mut finding = Finding::new("clip.factor", cut, ALL, factor);
         if factor >= 1.0 {
             "not clipped".clone_into(&mut finding.note);
@@ -83,12 +81,11 @@ pub fn updates_of_gradients<R: Real>(
             findings.extend(signs.directions(index, Layer::Unclipped));
         }
     }
-    let is_clipped = (0..rig.cuts().len()).any(|i| rig.factor(i) < 1.0);
-    let applied_sums = rig.compare(Layer::Applied);
+    let applied_sums = steps.compare(Layer::Applied);
     let raw = layer(rig, Layer::Raw, rig.compared_gradients());
     let applied = layer(rig, Layer::Applied, &applied_sums);
-    let (clipped, unclipped) = if is_clipped {
-        let other = |which: Layer| layer(rig, which, &rig.compare(which));
+    let (clipped, unclipped) = if steps.is_clipped() {
+        let other = |which: Layer| layer(rig, which, &steps.compare(which));
         (other(Layer::Clipped), other(Layer::Unclipped))
     } else {
         (
@@ -101,7 +98,7 @@ pub fn updates_of_gradients<R: Real>(
     if let Some(history) = &mut history {
         for (kept, dropped) in PLACEMENTS {
             if let (Some(kept), Some(dropped)) = (rig.find(kept), rig.find(dropped)) {
-                findings.extend(added_ratios(history, rig, kept, dropped));
+                findings.extend(added_ratios(history, rig, steps.factor(kept), (kept, dropped)));
             }
         }
     }

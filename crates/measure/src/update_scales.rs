@@ -130,12 +130,12 @@ impl History {
 pub(crate) fn added_ratios<R: Real>(
     history: &mut History,
     rig: &Rig<R>,
-    kept: usize,
-    dropped: usize,
+    kappa: f64,
+    (kept, dropped): (usize, usize),
 ) -> Vec<Finding> {
     const NAME: &str = "added.ratio";
     let pair = format!("{} - {}", rig.cuts()[kept], rig.cuts()[dropped]);
-    let (isa, eps, kappa) = (history.isa, history.adamw.eps as f32, rig.factor(kept));
+    let (isa, eps) = (history.isa, history.adamw.eps as f32);
     let (a, b) = (rig.gradient(kept), rig.gradient(dropped));
     let Space { root, ratios, medians } = &mut history.space;
     let groups = rig.groups();

@@ -12,7 +12,7 @@ use backcut_training::{AdamWSettings, Moments};
 
 use crate::finding::Finding;
 use crate::groups::{ALL, Group};
-use crate::layers::Layer;
+use crate::layers::{Layer, Steps};
 use crate::rig::Rig;
 use crate::update_scales::{History, NO_HISTORY, unbias};
 
@@ -48,8 +48,13 @@ pub(crate) struct Signs<'a> {
 }
 
 impl<'a> Signs<'a> {
-    /// Sums over the gradients that a rig holds and has formed updates from.
-    pub fn new<R: Real>(rig: &'a Rig<R>, history: &History, before: &Moments<R>) -> Self {
+    /// Sums over the gradients that a rig holds.
+    pub fn new<R: Real>(
+        rig: &'a Rig<R>,
+        history: &History,
+        steps: &Steps<R>,
+        before: &Moments<R>,
+    ) -> Self {
         let (groups, cuts) = (rig.groups(), rig.cuts());
         let has_scale = !history.root().is_empty();
         let mut rows = Vec::new();
@@ -59,7 +64,7 @@ impl<'a> Signs<'a> {
                 let (sums, counts) = (vec![[0.0; 2]; groups.len()], vec![[0; 2]; groups.len()]);
                 rows.push(Row { cut, what, terms, sums, counts });
             };
-            let factor = rig.factor(cut);
+            let factor = steps.factor(cut);
             let sign = |layer, factor| {
                 What::Sign(layer, direction(&history.adamw, before.step + 1, factor))
             };

@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use super::{LANES, combine};
+use crate::isa::dispatch;
 use crate::vectors::{Vectors, Work, run};
 use crate::{Isa, Real};
 
@@ -17,6 +18,9 @@ use crate::{Isa, Real};
 const TILE: usize = 32;
 
 type Chunk = [f64; LANES];
+
+/// Writes a range of a vector, named by its place, in `f64`.
+pub type Fill<'a> = dyn FnMut(usize, Range<usize>, &mut [f64]) + 'a;
 
 /// What to sum, over vectors by their places in a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,34 +44,35 @@ pub struct Survey {
     pub whole: Vec<f64>,
 }
 
-/// Sums `terms` over `vectors`, all of one length, which `pieces` cover one after the other.
+/// Sums `terms` over `count` vectors, which `pieces` cover one after the other. A vector need not exist but
+/// where it is looked at: `fill` is asked for every range once.
 ///
 /// # Panics
 /// If the pieces leave a gap, or a term names a vector that is not there.
-pub fn survey<R: Real>(
+pub fn survey<'a>(
     isa: Isa,
-    vectors: &[&[R]],
-    terms: &[Term],
-    pieces: &[Range<usize>],
+    count: usize,
+    terms: &'a [Term],
+    pieces: &'a [Range<usize>],
+    fill: &'a mut Fill<'a>,
 ) -> Survey {
     let mut end = 0;
     for piece in pieces {
         assert_eq!(piece.start, end, "pieces follow each other");
         end = piece.end;
     }
-    assert!(vectors.iter().all(|x| x.len() == end), "pieces cover the vectors");
-    let tiles = vec![[[0.0; LANES]; TILE]; vectors.len()];
-    run::<f64, _>(isa, Pass { vectors, terms, pieces, tiles })
+    let tiles = vec![[[0.0; LANES]; TILE]; count];
+    run::<f64, _>(isa, Pass { terms, pieces, fill, tiles })
 }
 
-struct Pass<'a, R> {
-    vectors: &'a [&'a [R]],
+struct Pass<'a> {
     terms: &'a [Term],
     pieces: &'a [Range<usize>],
+    fill: &'a mut Fill<'a>,
     tiles: Vec<[Chunk; TILE]>,
 }
 
-impl<R: Real> Work<f64> for Pass<'_, R> {
+impl Work<f64> for Pass<'_> {
     type Output = Survey;
 
     #[inline(always)]
@@ -83,8 +88,11 @@ impl<R: Real> Work<f64> for Pass<'_, R> {
             }
             for start in piece.clone().step_by(TILE * LANES) {
                 let n = (piece.end - start).min(TILE * LANES);
-                for (tile, x) in self.tiles.iter_mut().zip(self.vectors) {
-                    widen(tile.as_flattened_mut(), &x[start..start + n]);
+                for (vector, tile) in self.tiles.iter_mut().enumerate() {
+                    let (tile, rest) = tile.as_flattened_mut().split_at_mut(n);
+                    (self.fill)(vector, start..start + n, tile);
+                    // Zeros in what is left of the last sixteen leave a sum as it is.
+                    rest[..n.next_multiple_of(LANES) - n].fill(0.0);
                 }
                 let chunks = n.div_ceil(LANES);
                 let x = |i: usize| &self.tiles[i][..chunks];
@@ -106,14 +114,16 @@ impl<R: Real> Work<f64> for Pass<'_, R> {
     }
 }
 
-/// Widens `x` into a tile and fills up its last chunk of sixteen with zeros, which leave a sum as it is.
 #[inline(always)]
-fn widen<R: Real>(tile: &mut [f64], x: &[R]) {
-    let n = x.len();
-    for (wide, x) in tile[..n].iter_mut().zip(x) {
+fn widen_body<R: Real>(x: &[R], wide: &mut [f64]) {
+    for (wide, x) in wide.iter_mut().zip(x) {
         *wide = x.to_f64();
     }
-    tile[n..n.next_multiple_of(LANES)].fill(0.0);
+}
+
+dispatch! {
+    /// Writes `x` in `f64`.
+    pub fn widen<R: Real>(x: &[R], wide: &mut [f64]) = widen_body;
 }
 
 /// Adds the products of a tile to the partial sums of piece and whole, two registers at a time.
@@ -190,7 +200,10 @@ mod tests {
         // Pieces of less than a chunk, across tiles, and at every kind of phase.
         let pieces = [0..3, 3..40, 40..56, 56..1130, 1130..1131, 1131..n];
         for isa in Isa::available() {
-            let found = survey(isa, &vectors, &terms, &pieces);
+            let mut fill = |i: usize, range: Range<usize>, tile: &mut [f64]| {
+                widen(isa, &vectors[i][range], tile);
+            };
+            let found = survey(isa, vectors.len(), &terms, &pieces, &mut fill);
             let one_by_one = |r: Range<usize>| {
                 let [a, b, c, d] = vectors.map(|x| &x[r.clone()]);
                 vec![
