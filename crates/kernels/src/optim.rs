@@ -7,6 +7,8 @@
 use crate::isa::dispatch;
 use crate::{Isa, Real, reduce};
 
+pub mod history;
+
 /// AdamW's settings, in the precision of the configuration file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamW {
@@ -23,8 +25,8 @@ pub struct AdamW {
 }
 
 /// Scalars of one step, rounded once to the working precision.
-#[derive(Clone, Copy)]
-struct Step<R> {
+#[derive(Clone, Copy, Debug)]
+pub struct Step<R> {
     keep: R,
     beta1: R,
     beta1_rest: R,
@@ -38,7 +40,8 @@ struct Step<R> {
 }
 
 impl<R: Real> Step<R> {
-    fn new(settings: &AdamW, step: u64, factor: R) -> Self {
+    /// `step` counts from 1; `factor` is the clipping factor.
+    pub fn new(settings: &AdamW, step: u64, factor: R) -> Self {
         let correction = |beta: f64| 1.0 / (1.0 - power(beta, step));
         Self {
             keep: R::from_f64(1.0 - settings.rate * settings.decay),
@@ -65,6 +68,18 @@ fn scale_body<R: Real>(factor: R, x: &mut [R]) {
     for v in x {
         *v = *v * factor;
     }
+}
+
+#[inline(always)]
+fn scale_into_body<R: Real>(factor: R, x: &[R], scaled: &mut [R]) {
+    for (scaled, x) in scaled.iter_mut().zip(x) {
+        *scaled = *x * factor;
+    }
+}
+
+dispatch! {
+    /// Writes every element times `factor`: the bits of [`scale`].
+    pub fn scale_into<R: Real>(factor: R, x: &[R], scaled: &mut [R]) = scale_into_body;
 }
 
 dispatch! {
@@ -113,7 +128,8 @@ dispatch! {
 }
 
 dispatch! {
-    fn adamw_update_dispatched<R: Real>(s: Step<R>, theta: &[R], m: &[R], v: &[R], g: &[R], update: &mut [R]) = adamw_update_body;
+    /// [`adamw_update`] by prepared scalars, for one range of the parameters after the other.
+    pub fn adamw_update_by<R: Real>(s: Step<R>, theta: &[R], m: &[R], v: &[R], g: &[R], update: &mut [R]) = adamw_update_body;
 }
 
 /// One AdamW step in place. `step` counts from 1; `factor` is the clipping factor, applied to the
@@ -145,7 +161,7 @@ pub fn adamw_update<R: Real>(
     update: &mut [R],
 ) {
     let scalars = Step::new(settings, step, factor);
-    adamw_update_dispatched(isa, scalars, theta, m, v, gradient, update);
+    adamw_update_by(isa, scalars, theta, m, v, gradient, update);
 }
 
 /// `base^exponent` by repeated squaring: `powi` is left to the platform, this is not.

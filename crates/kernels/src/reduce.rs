@@ -7,6 +7,14 @@
 use crate::Real;
 use crate::isa::dispatch;
 
+mod order;
+mod sequence;
+mod survey;
+
+pub use order::{count_below, keep_between};
+pub use sequence::add_in_sequence;
+pub use survey::{Fill, Survey, Term, survey, widen};
+
 /// The number of partial sums.
 pub const LANES: usize = 16;
 
@@ -97,33 +105,6 @@ fn dot_wide_body<R: Real>(a: &[R], b: &[R]) -> f64 {
     fold2(a, &b[..a.len()], |a, b, sum: f64| a.to_f64().mul_add(b.to_f64(), sum))
 }
 
-/// `[|a|^2, a . b, |a - b|^2]` in one pass, each in the documented pattern.
-#[inline(always)]
-fn compare_body<R: Real>(a: &[R], b: &[R]) -> [f64; 3] {
-    let n = a.len();
-    let whole = n / LANES * LANES;
-    let b = &b[..n];
-    let mut partial = [[0.0; LANES]; 3];
-    let mut at = 0;
-    while at < whole {
-        let (a, b): (&[R; LANES], &[R; LANES]) = (fold_chunk(a, at), fold_chunk(b, at));
-        for i in 0..LANES {
-            let (a, b) = (a[i].to_f64(), b[i].to_f64());
-            partial[0][i] = a.mul_add(a, partial[0][i]);
-            partial[1][i] = a.mul_add(b, partial[1][i]);
-            partial[2][i] = (a - b).mul_add(a - b, partial[2][i]);
-        }
-        at += LANES;
-    }
-    for i in 0..n - whole {
-        let (a, b) = (a[whole + i].to_f64(), b[whole + i].to_f64());
-        partial[0][i] = a.mul_add(a, partial[0][i]);
-        partial[1][i] = a.mul_add(b, partial[1][i]);
-        partial[2][i] = (a - b).mul_add(a - b, partial[2][i]);
-    }
-    [combine(partial[0]), combine(partial[1]), combine(partial[2])]
-}
-
 #[inline(always)]
 fn double_difference_squared_body<R: Real>(a: &[R], b: &[R], c: &[R], d: &[R]) -> f64 {
     let n = a.len();
@@ -163,11 +144,6 @@ dispatch! {
     pub fn distance_squared<R: Real>(a: &[R], b: &[R]) -> f64 = distance_squared_body;
 }
 dispatch! {
-    /// `[|a|^2, a . b, |a - b|^2]` in one pass: the bits of [`norm_squared`], [`dot_wide`] and
-    /// [`distance_squared`].
-    pub fn compare<R: Real>(a: &[R], b: &[R]) -> [f64; 3] = compare_body;
-}
-dispatch! {
     /// The squared Euclidean norm of `(a - b) - (c - d)`, formed and accumulated in `f64`.
     pub fn double_difference_squared<R: Real>(a: &[R], b: &[R], c: &[R], d: &[R]) -> f64 = double_difference_squared_body;
 }
@@ -190,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_gives_the_bits_of_three() {
+    fn double_differences_have_the_documented_pattern() {
         for n in [0, 1, 15, 16, 17, 105] {
             let x = |k: usize| -> Vec<f32> {
                 (0..n).map(|i| ((i * k % 23) as f32 - 9.7) / 3.0).collect()
@@ -204,9 +180,6 @@ mod tests {
             let wide = |x: &[f32], i: usize| f64::from(x[i]);
             let twice = sum(&|i| (wide(&a, i) - wide(&b, i)) - (wide(&c, i) - wide(&d, i)));
             for isa in Isa::available() {
-                let three =
-                    [norm_squared(isa, &a), dot_wide(isa, &a, &b), distance_squared(isa, &a, &b)];
-                assert_eq!(compare(isa, &a, &b), three, "{isa} n = {n}");
                 assert_eq!(double_difference_squared(isa, &a, &b, &c, &d), twice, "{isa} n = {n}");
             }
         }

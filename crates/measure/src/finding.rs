@@ -25,14 +25,24 @@ pub struct Finding {
 )]
 impl Finding {
     /// A number.
-    pub fn new(quantity: &str, cut: impl ToString, part: impl ToString, value: f64) -> Self {
+    pub fn new(
+        quantity: impl Into<String>,
+        cut: impl ToString,
+        part: impl ToString,
+        value: f64,
+    ) -> Self {
         let (cut, part) = (cut.to_string(), part.to_string());
-        Self { quantity: quantity.to_owned(), cut, part, value: Some(value), note: String::new() }
+        Self { quantity: quantity.into(), cut, part, value: Some(value), note: String::new() }
     }
 
     /// A quantity without a value, and why.
-    pub fn undefined(quantity: &str, cut: impl ToString, part: impl ToString, why: &str) -> Self {
+    pub fn undefined(
+        quantity: impl Into<String>,
+        cut: impl ToString,
+        part: impl ToString,
+        why: &str,
+    ) -> Self {
         let (cut, part) = (cut.to_string(), part.to_string());
-        Self { quantity: quantity.to_owned(), cut, part, value: None, note: why.to_owned() }
+        Self { quantity: quantity.into(), cut, part, value: None, note: why.to_owned() }
     }
 }

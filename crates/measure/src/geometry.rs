@@ -29,13 +29,17 @@ impl Geometry {
         let mut total = Self::default();
         for range in &group.ranges {
             let (a, b) = (&a[range.clone()], &b[range.clone()]);
-            let [square, dot, distance] = reduce::compare(isa, a, b);
-            total.square += square;
+            total.square += reduce::norm_squared(isa, a);
             total.reference += reduce::norm_squared(isa, b);
-            total.dot += dot;
-            total.distance += distance;
+            total.dot += reduce::dot_wide(isa, a, b);
+            total.distance += reduce::distance_squared(isa, a, b);
         }
         total
+    }
+
+    /// A vector of this square against itself: at no distance, unless a number is not finite.
+    pub(crate) fn of_itself(square: f64) -> Self {
+        Self { square, reference: square, dot: square, distance: 0.0 * square }
     }
 
     /// The sum over parts.
@@ -72,36 +76,26 @@ impl Geometry {
         part: &str,
         reference: Cut,
     ) -> [Finding; 4] {
-        let quantity = |name: &str| format!("{layer}.{name}");
-        let zero = |what: &str| format!("{what} is zero here");
-        let or = |name: &str, value: Option<f64>, why: String| match value {
-            Some(value) => Finding::new(&quantity(name), cut, part, value),
-            None => Finding::undefined(&quantity(name), cut, part, &why),
+        let quantity = |name: &str| [layer, ".", name].concat();
+        let or = |name: &str, value: Option<f64>, why: &dyn Fn() -> String| match value {
+            Some(value) => Finding::new(quantity(name), cut, part, value),
+            None => Finding::undefined(quantity(name), cut, part, &why()),
         };
-        let own = if self.reference > 0.0 { "its own vector" } else { "the vector" };
-        let of_reference = zero(&format!("{reference}'s vector"));
-        let of_cosine = if self.reference > 0.0 { zero(own) } else { of_reference.clone() };
+        let of_reference = || format!("{reference}'s vector is zero here");
+        let of_cosine = || {
+            let own = || "its own vector is zero here".to_owned();
+            if self.reference > 0.0 { own() } else { of_reference() }
+        };
         [
-            Finding::new(&quantity("norm"), cut, part, self.square.sqrt()),
-            or("ratio", self.ratio(), of_reference.clone()),
-            or("difference", self.difference(), of_reference),
-            or("cosine", self.cosine(), of_cosine),
+            Finding::new(quantity("norm"), cut, part, self.square.sqrt()),
+            or("ratio", self.ratio(), &of_reference),
+            or("difference", self.difference(), &of_reference),
+            or("cosine", self.cosine(), &of_cosine),
         ]
     }
 }
 
-/// Every group's geometry and, last, the whole's.
-pub(crate) fn compare<R: Real>(isa: Isa, groups: &[Group], a: &[R], b: &[R]) -> Vec<Geometry> {
-    let mut parts: Vec<Geometry> = groups.iter().map(|g| Geometry::of(isa, g, a, b)).collect();
-    let mut whole = Geometry::sum(&parts);
-    // The global norm is one sum in the layout's order: the number that training logs and clips by.
-    whole.square = reduce::norm_squared(isa, a);
-    whole.reference = reduce::norm_squared(isa, b);
-    parts.push(whole);
-    parts
-}
-
-/// The names that belong to [`compare`]'s result.
+/// The names of all groups and, last, of the whole.
 pub(crate) fn part_names(groups: &[Group]) -> impl Iterator<Item = &str> {
     groups.iter().map(|g| g.name.as_str()).chain([ALL])
 }

@@ -11,7 +11,7 @@ use backcut_systems::BatchKey;
 
 use crate::ages::ages;
 use crate::finding::Finding;
-use crate::geometry::{compare, part_names};
+use crate::geometry::{Geometry, part_names};
 use crate::gradient_seeds::seed_resultant;
 use crate::gradient_vjp::action_norms;
 use crate::groups::ALL;
@@ -70,15 +70,12 @@ pub(crate) fn windows(key: BatchKey, count: usize) -> impl Iterator<Item = Batch
 /// Lengths and directions of all gradients that a rig holds, whole and by group.
 pub fn geometry_of_gradients<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
     let mut findings = vec![Finding::new("gradient.loss", "", ALL, rig.loss())];
-    for (index, &cut) in rig.cuts().iter().enumerate() {
+    for (index, cut) in rig.cuts().iter().enumerate() {
         report(&mut findings, rig, index, 0, &cut.to_string());
     }
-    for (index, &cut) in rig.cuts().iter().enumerate() {
-        let kept = rig.retained(cut).filter(|kept| rig.cuts()[*kept] != Cut::FF);
-        if let Some(kept) = kept {
-            let name = format!("{cut} vs {}", rig.cuts()[kept]);
-            report(&mut findings, rig, index, kept, &name);
-        }
+    for &(index, kept) in &rig.plan().retained {
+        let name = format!("{} vs {}", rig.cuts()[index], rig.cuts()[kept]);
+        report(&mut findings, rig, index, kept, &name);
     }
     findings
 }
@@ -90,8 +87,12 @@ fn report<R: Real>(
     reference: usize,
     name: &str,
 ) {
-    let isa = rig.model().isa();
-    let compared = compare(isa, rig.groups(), rig.gradient(index), rig.gradient(reference));
+    let raw = rig.compared_gradients();
+    let mut compared = raw.groups(index, reference);
+    let mut whole = Geometry::sum(&compared);
+    // The global norm is one sum in the layout's order: the number that training logs and clips by.
+    (whole.square, whole.reference) = (raw.square(index), raw.square(reference));
+    compared.push(whole);
     for (part, geometry) in part_names(rig.groups()).zip(compared) {
         findings.extend(geometry.report("gradient", name, part, rig.cuts()[reference]));
     }

@@ -3,11 +3,16 @@
 //!
 //! The applied update is the float difference `theta' - theta` that clipping by the global norm and
 //! AdamW with weight decay really make from the complete state, by the kernel that training steps with.
-//! Storage belongs to the rig and is reused from state to state.
+//! Nothing is stored: a layer's vectors are formed a tile at a time, while they are summed over.
+
+use std::ops::Range;
 
 use backcut_engine::Cut;
-use backcut_kernels::{Isa, Real, optim};
-use backcut_training::{Optimizer, State, clip_factor, update_into};
+use backcut_kernels::{Real, optim, reduce};
+use backcut_training::{AdamWSettings, Optimizer, State, clip_factor};
+
+use crate::comparison::Comparison;
+use crate::rig::Rig;
 
 /// One of the four.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,65 +43,74 @@ impl Layer {
     }
 }
 
-/// What one cut's gradient becomes.
-#[derive(Clone, Debug)]
-pub(crate) struct Step<R> {
-    /// The clipping factor.
-    pub factor: f64,
-    /// Only where the factor is below 1; otherwise the raw gradient, bit by bit.
-    pub clipped: Vec<R>,
-    pub applied: Vec<R>,
-    /// Only where the factor is below 1; otherwise the applied update.
-    pub unclipped: Vec<R>,
+/// What the cuts' gradients become, each from the same complete state.
+pub struct Steps<'a, 's, R: Real> {
+    rig: &'a Rig<'s, R>,
+    state: &'a State<R>,
+    factors: Vec<f64>,
+    /// AdamW's scalars by cut, and without a clip.
+    applied: Vec<optim::Step<R>>,
+    unclipped: optim::Step<R>,
 }
 
-/// Storage for the steps of all cuts.
-#[derive(Clone, Debug)]
-pub(crate) struct Layers<R> {
-    pub steps: Vec<Step<R>>,
-}
-
-impl<R: Real> Layers<R> {
-    pub fn new(cuts: usize) -> Self {
-        let none = Vec::new;
-        let step = || Step { factor: 1.0, clipped: none(), applied: none(), unclipped: none() };
-        Self { steps: (0..cuts).map(|_| step()).collect() }
+impl<'a, 's, R: Real> Steps<'a, 's, R> {
+    pub(crate) fn new(rig: &'a Rig<'s, R>, optimizer: &Optimizer, state: &'a State<R>) -> Self {
+        let AdamWSettings { rate, beta1, beta2, eps, decay } = optimizer.adamw;
+        let settings = optim::AdamW { rate, beta1, beta2, eps, decay };
+        let step = |factor| optim::Step::new(&settings, state.moments.step + 1, factor);
+        let cuts = 0..rig.cuts().len();
+        let factors: Vec<f64> = cuts.map(|i| clip_factor(rig.norm(i), optimizer.clip)).collect();
+        let applied = factors.iter().map(|factor| step(R::from_f64(*factor))).collect();
+        Self { rig, state, factors, applied, unclipped: step(R::ONE) }
     }
 
-    /// All layers of one gradient, from the complete state.
-    pub fn form(
-        &mut self,
-        isa: Isa,
-        index: usize,
-        optimizer: &Optimizer,
-        state: &State<R>,
-        gradient: &[R],
-        norm: f64,
-    ) {
-        let step = &mut self.steps[index];
-        let State { params, moments, .. } = state;
-        let update = |factor: R, update: &mut Vec<R>| {
-            update.resize(gradient.len(), R::ZERO);
-            update_into(isa, &optimizer.adamw, factor, params, moments, gradient, update);
+    /// The clipping factor of the `index`-th cut.
+    pub fn factor(&self, index: usize) -> f64 {
+        self.factors[index]
+    }
+
+    /// Some cut is clipped. Otherwise the clipped gradients are the raw ones and the unclipped updates the
+    /// applied ones, bit by bit.
+    pub(crate) fn is_clipped(&self) -> bool {
+        self.factors.iter().any(|factor| *factor < 1.0)
+    }
+
+    /// The `index`-th cut's vector at a layer.
+    pub fn vector(&self, layer: Layer, index: usize) -> Vec<R> {
+        let len = self.state.params.len();
+        let mut vector = vec![R::ZERO; len];
+        self.form(layer, index, 0..len, &mut vector);
+        vector
+    }
+
+    /// The cuts' vectors at a layer against each other. They are formed where they are looked at: written
+    /// out, those of six cuts would push everything else out of the second cache.
+    pub(crate) fn compare(&self, layer: Layer) -> Comparison {
+        let isa = self.rig.model().isa();
+        let mut space = Vec::new();
+        self.rig.plan().compare(isa, &mut |index, range, tile| {
+            space.resize(range.len(), R::ZERO);
+            self.form(layer, index, range, &mut space);
+            reduce::widen(isa, &space, tile);
+        })
+    }
+
+    fn form(&self, layer: Layer, index: usize, range: Range<usize>, vector: &mut [R]) {
+        let isa = self.rig.model().isa();
+        let gradient = &self.rig.gradient(index)[range.clone()];
+        let State { params, moments, .. } = self.state;
+        let mut update = |step: optim::Step<R>| {
+            let (first, second) = (&moments.first[range.clone()], &moments.second[range.clone()]);
+            let params = &params[range.clone()];
+            optim::adamw_update_by(isa, step, params, first, second, gradient, vector);
         };
-        step.factor = clip_factor(norm, optimizer.clip);
-        update(R::from_f64(step.factor), &mut step.applied);
-        if step.factor < 1.0 {
-            gradient.clone_into(&mut step.clipped);
-            optim::scale(isa, R::from_f64(step.factor), &mut step.clipped);
-            update(R::ONE, &mut step.unclipped);
-        }
-    }
-
-    /// The vector of a cut at a layer.
-    pub fn vector<'a>(&'a self, layer: Layer, index: usize, gradient: &'a [R]) -> &'a [R] {
-        let step = &self.steps[index];
-        let is_clipped = step.factor < 1.0;
         match layer {
-            Layer::Clipped if is_clipped => &step.clipped,
-            Layer::Raw | Layer::Clipped => gradient,
-            Layer::Unclipped if is_clipped => &step.unclipped,
-            Layer::Applied | Layer::Unclipped => &step.applied,
+            Layer::Clipped if self.factors[index] < 1.0 => {
+                optim::scale_into(isa, R::from_f64(self.factors[index]), gradient, vector);
+            }
+            Layer::Raw | Layer::Clipped => vector.copy_from_slice(gradient),
+            Layer::Applied => update(self.applied[index]),
+            Layer::Unclipped => update(self.unclipped),
         }
     }
 }

@@ -5,14 +5,18 @@
 //! copies its parameters, and a batch is rolled and differentiated into the same storage. Nothing is
 //! remembered from one state to the next, so the order of states changes no bit.
 
-use backcut_engine::{Cut, MemoryCredit, Model, Rollout, Workspace, WrongLength};
+use std::sync::OnceLock;
+
+use backcut_engine::{Cut, Model, Rollout, Workspace, WrongLength};
 use backcut_kernels::{Isa, Real, optim};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
 
+use crate::comparison::{Comparison, Plan};
 use crate::groups::{Group, groups};
-use crate::layers::{Layer, Layers};
+use crate::layers::Steps;
 use crate::measurement::MeasureError;
+use crate::update_scales::Space;
 
 /// A system's storage for measuring under some cuts; FF, the reference, is always the first.
 pub struct Rig<'s, R: Real> {
@@ -24,7 +28,10 @@ pub struct Rig<'s, R: Real> {
     workspace: Workspace<R>,
     norms: Vec<f64>,
     loss: f64,
-    layers: Layers<R>,
+    plan: Plan,
+    /// The sums over the gradients, once somebody asks for them.
+    compared: OnceLock<Comparison>,
+    space: Option<Space>,
 }
 
 impl<'s, R: Real> Rig<'s, R> {
@@ -43,7 +50,7 @@ impl<'s, R: Real> Rig<'s, R> {
         let workspace = Workspace::new(&rollout, &distinct)?;
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
-        let layers = Layers::new(distinct.len());
+        let plan = Plan::new(&groups, &distinct);
         Ok(Self {
             system,
             cuts: distinct,
@@ -53,7 +60,9 @@ impl<'s, R: Real> Rig<'s, R> {
             workspace,
             norms,
             loss: 0.0,
-            layers,
+            plan,
+            compared: OnceLock::new(),
+            space: None,
         })
     }
 
@@ -78,6 +87,7 @@ impl<'s, R: Real> Rig<'s, R> {
     /// Rolls a batch and differentiates it under every cut.
     pub fn differentiate(&mut self, key: BatchKey) -> Result<(), MeasureError> {
         self.roll(key)?;
+        self.compared = OnceLock::new();
         self.workspace.backward(&self.model, &self.rollout)?;
         for (index, norm) in self.norms.iter_mut().enumerate() {
             *norm = optim::global_norm(self.model.isa(), self.workspace.gradient(index));
@@ -136,10 +146,28 @@ impl<'s, R: Real> Rig<'s, R> {
         self.norms[index]
     }
 
-    /// For a cut that detaches memory in some way: the cut of the same physical credit with full memory.
-    pub(crate) fn retained(&self, cut: Cut) -> Option<usize> {
-        let full = Cut { memory: MemoryCredit::Full, ..cut };
-        if full == cut { None } else { self.find(full) }
+    /// What is compared under these cuts.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// All gradients against each other. Two layers of findings rest on these sums: they are kept until
+    /// the next batch is differentiated.
+    pub(crate) fn compared_gradients(&self) -> &Comparison {
+        self.compared.get_or_init(|| {
+            let gradients: Vec<&[R]> = (0..self.cuts.len()).map(|i| self.gradient(i)).collect();
+            self.plan.compare_raw(self.model.isa(), &gradients)
+        })
+    }
+
+    /// Lends storage for a measurement against the optimizer's scale.
+    pub(crate) fn take_space(&mut self) -> Space {
+        self.space.take().unwrap_or_else(|| Space::new(self.model.isa()))
+    }
+
+    /// Takes the storage back, for the next state.
+    pub(crate) fn keep_space(&mut self, space: Space) {
+        self.space = Some(space);
     }
 
     /// Parameters and moments of this program's length.
@@ -152,21 +180,13 @@ impl<'s, R: Real> Rig<'s, R> {
         }
     }
 
-    /// Clips and applies the gradient of the `index`-th cut to `state`, which stays as it is; returns the
-    /// clipping factor. The state must be of this program's length.
-    pub fn form(&mut self, index: usize, optimizer: &Optimizer, state: &State<R>) -> f64 {
-        let (isa, norm) = (self.model.isa(), self.norms[index]);
-        self.layers.form(isa, index, optimizer, state, self.workspace.gradient(index), norm);
-        self.factor(index)
-    }
-
-    /// The clipping factor of the `index`-th cut, once formed.
-    pub fn factor(&self, index: usize) -> f64 {
-        self.layers.steps[index].factor
-    }
-
-    /// The `index`-th cut's vector at a layer, once formed.
-    pub fn vector(&self, layer: Layer, index: usize) -> &[R] {
-        self.layers.vector(layer, index, self.workspace.gradient(index))
+    /// What clipping and AdamW make of the gradients from `state`, which stays as it is.
+    pub fn steps<'a>(
+        &'a self,
+        optimizer: &Optimizer,
+        state: &'a State<R>,
+    ) -> Result<Steps<'a, 's, R>, MeasureError> {
+        self.check_state(state)?;
+        Ok(Steps::new(self, optimizer, state))
     }
 }

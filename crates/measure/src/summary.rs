@@ -51,7 +51,7 @@ fn across(lists: &[Vec<Finding>], like: &Finding, over: &str) -> Vec<Finding> {
     let names = [""].into_iter().chain(PERCENTILES.map(|(suffix, _)| suffix));
     let mut summary: Vec<Finding> = names
         .zip(found)
-        .map(|(suffix, value)| Finding::new(&format!("{quantity}{suffix}"), cut, part, value))
+        .map(|(suffix, value)| Finding::new(format!("{quantity}{suffix}"), cut, part, value))
         .collect();
     summary[0].note = note;
     summary

@@ -5,11 +5,12 @@
 //! the moments were built under the cut that trained the state.
 
 use backcut_engine::Cut;
-use backcut_kernels::{Real, reduce};
+use backcut_kernels::Real;
 use backcut_training::{Optimizer, State};
 
+use crate::comparison::{Comparison, PLACEMENTS};
 use crate::finding::Finding;
-use crate::geometry::{Geometry, compare, part_names};
+use crate::geometry::Geometry;
 use crate::gradient::windows;
 use crate::groups::{ALL, Group};
 use crate::layers::{FOUR, Layer};
@@ -18,6 +19,7 @@ use crate::rig::Rig;
 use crate::subject::Subject;
 use crate::summary::summarise;
 use crate::update_scales::{History, added_ratios};
+use crate::update_signs::Signs;
 
 /// How much of the update layer to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,9 +36,6 @@ impl Default for UpdateOptions {
         Self { windows: 1, scales: true }
     }
 }
-
-/// Pairs that differ in the placement of the memory cut alone.
-const PLACEMENTS: [(Cut, Cut); 2] = [(Cut::F_SG, Cut::FD), (Cut::K_SG, Cut::KD)];
 
 /// Measures the update layer at a subject.
 pub fn update(
@@ -61,33 +60,33 @@ pub fn updates_of_gradients<R: Real>(
     scales: bool,
 ) -> Result<Vec<Finding>, MeasureError> {
     rig.check_state(state)?;
-    let mut findings = Vec::new();
-    let mut history = scales.then(|| History::new(state, optimizer, rig.groups()));
-    if let Some(history) = &history {
-        findings.extend(history.report());
+    let (isa, mut findings) = (rig.model().isa(), Vec::new());
+    let mut history = scales.then(|| History::new(isa, state, optimizer, rig.take_space()));
+    let steps = rig.steps(optimizer, state)?;
+    if let Some(history) = &mut history {
+        findings.extend(history.report(rig.groups()));
     }
-    for index in 0..rig.cuts().len() {
-        let cut = rig.cuts()[index];
-        let factor = rig.form(index, optimizer, state);
+    let signs = history.as_ref().map(|history| Signs::new(rig, history, &steps, &state.moments));
+    for (index, &cut) in rig.cuts().iter().enumerate() {
+        let factor = steps.factor(index);
         let mut finding = Finding::new("clip.factor", cut, ALL, factor);
         if factor >= 1.0 {
             "not clipped".clone_into(&mut finding.note);
         }
         findings.push(finding);
-        if let Some(history) = &mut history {
-            let (gradient, before) = (rig.gradient(index), &state.moments);
-            findings.extend(history.compare(cut, gradient, factor, rig.gradient(0)));
-            findings.extend(history.directions("applied", cut, gradient, factor, before));
-            if factor < 1.0 {
-                findings.extend(history.directions("unclipped", cut, gradient, 1.0, before));
-            }
+        if let Some((history, signs)) = history.as_mut().zip(signs.as_ref()) {
+            findings.extend(history.ratios(rig.groups(), cut, rig.gradient(index), factor));
+            findings.extend(signs.scaled_cosines(index));
+            findings.extend(signs.directions(index, Layer::Applied));
+            findings.extend(signs.directions(index, Layer::Unclipped));
         }
     }
-    let is_clipped = (0..rig.cuts().len()).any(|i| rig.factor(i) < 1.0);
-    let raw = layer(rig, Layer::Raw);
-    let applied = layer(rig, Layer::Applied);
-    let (clipped, unclipped) = if is_clipped {
-        (layer(rig, Layer::Clipped), layer(rig, Layer::Unclipped))
+    let applied_sums = steps.compare(Layer::Applied);
+    let raw = layer(rig, Layer::Raw, rig.compared_gradients());
+    let applied = layer(rig, Layer::Applied, &applied_sums);
+    let (clipped, unclipped) = if steps.is_clipped() {
+        let other = |which: Layer| layer(rig, which, &steps.compare(which));
+        (other(Layer::Clipped), other(Layer::Unclipped))
     } else {
         (
             renamed(&raw, Layer::Raw, Layer::Clipped),
@@ -95,13 +94,16 @@ pub fn updates_of_gradients<R: Real>(
         )
     };
     findings.extend([raw, clipped, applied, unclipped].into_iter().flatten());
-    findings.extend(relative_sizes(rig));
+    findings.extend(relative_sizes(rig, &applied_sums));
     if let Some(history) = &mut history {
         for (kept, dropped) in PLACEMENTS {
             if let (Some(kept), Some(dropped)) = (rig.find(kept), rig.find(dropped)) {
-                findings.extend(added_ratios(history, rig, kept, dropped));
+                findings.extend(added_ratios(history, rig, steps.factor(kept), (kept, dropped)));
             }
         }
+    }
+    if let Some(history) = history {
+        rig.keep_space(history.into_space());
     }
     Ok(findings)
 }
@@ -120,52 +122,51 @@ fn renamed(findings: &[Finding], from: Layer, to: Layer) -> Vec<Finding> {
     findings.iter().map(rename).collect()
 }
 
-fn layer<R: Real>(rig: &Rig<R>, layer: Layer) -> Vec<Finding> {
+fn layer<R: Real>(rig: &Rig<R>, layer: Layer, sums: &Comparison) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let isa = rig.model().isa();
-    let whole = [Group::whole(rig.model().values().len())];
-    let by_group = if layer == Layer::Applied { rig.groups() } else { &[] };
     for (index, cut) in rig.cuts().iter().enumerate() {
-        let (x, full) = (rig.vector(layer, index), rig.vector(layer, 0));
         let name = cut.to_string();
-        for group in by_group.iter().chain(&whole) {
-            let geometry = Geometry::of(isa, group, x, full);
-            findings.extend(geometry.report(layer.name(), &name, &group.name, Cut::FF));
+        let mut report = |part: &str, geometry: &Geometry| {
+            findings.extend(geometry.report(layer.name(), &name, part, Cut::FF));
+        };
+        if layer == Layer::Applied {
+            let compared = sums.groups(index, 0);
+            rig.groups().iter().zip(&compared).for_each(|(group, g)| report(&group.name, g));
         }
+        report(ALL, &sums.whole(index, 0));
     }
-    let full = reduce::norm_squared(isa, rig.vector(layer, 0));
-    findings.extend(effects(rig, layer, full));
+    findings.extend(effects(rig, layer, sums));
     for (kept, dropped) in PLACEMENTS {
         if let (Some(a), Some(b)) = (rig.find(kept), rig.find(dropped)) {
-            let compared = compare(isa, rig.groups(), rig.vector(layer, a), rig.vector(layer, b));
-            findings.extend(placement(rig.groups(), layer, (kept, dropped), &compared));
+            let pair = format!("{kept} - {dropped}");
+            findings.extend(placement(rig.groups(), layer, &pair, dropped, sums, (a, b)));
         }
     }
     findings
 }
 
 /// Memory effects under full and one-step credit, and the interaction, relative to `|x_FF|`.
-fn effects<R: Real>(rig: &Rig<R>, layer: Layer, full: f64) -> Vec<Finding> {
-    let quantity = |name: &str| format!("{}.{name}", layer.name());
-    let relative = |name: &str, cut: &str, square: Option<f64>| match square {
-        None => {
-            let why = "needs FF, FD, KF and KD among the cuts";
-            Finding::undefined(&quantity(name), cut, ALL, why)
+fn effects<R: Real>(rig: &Rig<R>, layer: Layer, sums: &Comparison) -> Vec<Finding> {
+    let full = sums.square(0);
+    let relative = |name: &str, cut: &str, square: Option<f64>| {
+        let quantity = [layer.name(), ".", name].concat();
+        match square {
+            None => {
+                let why = "needs FF, FD, KF and KD among the cuts";
+                Finding::undefined(quantity, cut, ALL, why)
+            }
+            Some(_) if full == 0.0 => {
+                Finding::undefined(quantity, cut, ALL, "FF's vector is zero here")
+            }
+            Some(square) => Finding::new(quantity, cut, ALL, (square / full).sqrt()),
         }
-        Some(_) if full == 0.0 => {
-            Finding::undefined(&quantity(name), cut, ALL, "FF's vector is zero here")
-        }
-        Some(square) => Finding::new(&quantity(name), cut, ALL, (square / full).sqrt()),
     };
-    let isa = rig.model().isa();
-    let four = FOUR.map(|cut| rig.find(cut).map(|index| rig.vector(layer, index)));
+    let four = FOUR.map(|cut| rig.find(cut));
     let [ff, fd, kf, kd] = four;
-    let of_full = ff.zip(fd).map(|(a, b)| reduce::distance_squared(isa, a, b));
-    let of_short = kf.zip(kd).map(|(a, b)| reduce::distance_squared(isa, a, b));
+    let of_full = ff.zip(fd).map(|(a, b)| sums.distance(a, b));
+    let of_short = kf.zip(kd).map(|(a, b)| sums.distance(a, b));
     let interaction = match four {
-        [Some(ff), Some(fd), Some(kf), Some(kd)] => {
-            Some(reduce::double_difference_squared(isa, ff, fd, kf, kd))
-        }
+        [Some(ff), Some(fd), Some(kf), Some(kd)] => Some(sums.cross([ff, fd, kf, kd])),
         _ => None,
     };
     vec![
@@ -179,53 +180,49 @@ fn effects<R: Real>(rig: &Rig<R>, layer: Layer, full: f64) -> Vec<Finding> {
 fn placement(
     groups: &[Group],
     layer: Layer,
-    (kept, dropped): (Cut, Cut),
-    compared: &[Geometry],
+    pair: &str,
+    dropped: Cut,
+    sums: &Comparison,
+    (a, b): (usize, usize),
 ) -> Vec<Finding> {
-    let pair = format!("{kept} - {dropped}");
-    let quantity = |name: &str| format!("{}.{name}", layer.name());
-    let total = compared.last().map_or(0.0, |whole| whole.distance);
-    let mut findings = Vec::new();
-    for (part, geometry) in part_names(groups).zip(compared) {
-        let name = quantity("placement");
-        findings.push(if let Some(value) = geometry.difference() {
-            Finding::new(&name, &pair, part, value)
+    let quantity = |name: &str| [layer.name(), ".", name].concat();
+    let apart = |part: &str, distance: f64, reference: f64| {
+        if reference > 0.0 {
+            Finding::new(quantity("placement"), pair, part, (distance / reference).sqrt())
         } else {
             let why = format!("{dropped}'s vector is zero here");
-            Finding::undefined(&name, &pair, part, &why)
-        });
-        let name = quantity("placement-share");
-        if part == ALL {
-            continue;
+            Finding::undefined(quantity("placement"), pair, part, &why)
         }
+    };
+    let (distances, references) = (sums.distances(a, b), sums.squares(b));
+    let total = distances.iter().fold(0.0, |total, distance| total + distance);
+    let mut findings = Vec::with_capacity(2 * groups.len() + 1);
+    for (i, part) in groups.iter().map(|group| group.name.as_str()).enumerate() {
+        findings.push(apart(part, distances[i], references[i]));
+        let share = quantity("placement-share");
         findings.push(if total > 0.0 {
-            Finding::new(&name, &pair, part, geometry.distance / total)
+            Finding::new(share, pair, part, distances[i] / total)
         } else {
-            Finding::undefined(&name, &pair, part, "the two placements agree in every bit")
+            Finding::undefined(share, pair, part, "the two placements agree in every bit")
         });
     }
+    findings.push(apart(ALL, total, sums.square(b)));
     findings
 }
 
 /// `r_U = |U| / |g|` and `d_U = |U_a - U_FF| / |U_FF|`.
-fn relative_sizes<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
-    let isa = rig.model().isa();
-    let norm = |x: &[R]| backcut_kernels::optim::global_norm(isa, x);
-    let full = rig.vector(Layer::Applied, 0);
-    let full_square = reduce::norm_squared(isa, full);
+fn relative_sizes<R: Real>(rig: &Rig<R>, applied: &Comparison) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, cut) in rig.cuts().iter().enumerate() {
-        let applied = rig.vector(Layer::Applied, index);
+        let update = applied.whole(index, 0);
         findings.push(if rig.norm(index) > 0.0 {
-            Finding::new("r_U", cut, ALL, norm(applied) / rig.norm(index))
+            Finding::new("r_U", cut, ALL, update.square.sqrt() / rig.norm(index))
         } else {
             Finding::undefined("r_U", cut, ALL, "the gradient is zero")
         });
-        let distance = reduce::distance_squared(isa, applied, full);
-        findings.push(if full_square > 0.0 {
-            Finding::new("d_U", cut, ALL, (distance / full_square).sqrt())
-        } else {
-            Finding::undefined("d_U", cut, ALL, "FF's update is zero")
+        findings.push(match update.difference() {
+            Some(difference) => Finding::new("d_U", cut, ALL, difference),
+            None => Finding::undefined("d_U", cut, ALL, "FF's update is zero"),
         });
     }
     findings

@@ -9,203 +9,118 @@
 //! close to the gradient's sign.
 
 use backcut_engine::Cut;
-use backcut_kernels::{Real, optim};
-use backcut_training::{AdamWSettings, Moments, Optimizer, State};
+use backcut_kernels::optim::{self, history};
+use backcut_kernels::{Isa, Real};
+use backcut_training::{AdamWSettings, Optimizer, State};
 
 use crate::finding::Finding;
+use crate::geometry::part_names;
 use crate::groups::{ALL, Group, pooled};
-use crate::layers::Layer;
+use crate::median::Medians;
 use crate::rig::Rig;
 
-const NO_HISTORY: &str = "no second moment before update 1";
-/// The share of the limit of `|mhat| / sqrt(vhat)` from which a weight counts as saturated.
-const SATURATED: f64 = 0.9;
+pub(crate) const NO_HISTORY: &str = "no second moment before update 1";
 
-/// The second moment's scale before an update, and space to take medians in.
-pub(crate) struct History {
-    adamw: AdamWSettings,
-    parts: Vec<Group>,
-    /// `sqrt(vhat)`; empty before the first update.
+/// Storage that a rig keeps from state to state.
+pub(crate) struct Space {
     root: Vec<f32>,
-    bits: Vec<u32>,
+    ratios: Vec<f32>,
+    medians: Medians,
+}
+
+impl Space {
+    pub fn new(isa: Isa) -> Self {
+        Self { root: Vec::new(), ratios: Vec::new(), medians: Medians::new(isa) }
+    }
+}
+
+/// The second moment's scale before an update.
+pub(crate) struct History {
+    isa: Isa,
+    pub adamw: AdamWSettings,
+    /// Its `root` is `sqrt(vhat)`; empty before the first update.
+    space: Space,
 }
 
 impl History {
-    pub fn new<R: Real>(state: &State<R>, optimizer: &Optimizer, groups: &[Group]) -> Self {
+    pub fn new<R: Real>(
+        isa: Isa,
+        state: &State<R>,
+        optimizer: &Optimizer,
+        mut space: Space,
+    ) -> Self {
         let adamw = optimizer.adamw;
-        let mut root = Vec::new();
-        if state.moments.step > 0 {
-            let unbias = unbias(adamw.beta2, state.moments.step) as f32;
-            let second = state.moments.second.iter();
-            root.extend(second.map(|v| (v.to_f64() as f32 * unbias).sqrt()));
-        }
-        let whole = Group::whole(state.params.len());
-        let parts = groups.iter().cloned().chain([whole]).collect();
-        Self { adamw, parts, root, bits: Vec::new() }
+        let second = &state.moments.second;
+        let len = if state.moments.step > 0 { second.len() } else { 0 };
+        space.root.resize(len, 0.0);
+        space.ratios.resize(second.len(), 0.0);
+        let unbias = unbias(adamw.beta2, state.moments.step) as f32;
+        history::root(isa, unbias, second, &mut space.root);
+        Self { isa, adamw, space }
+    }
+
+    pub fn into_space(self) -> Space {
+        self.space
+    }
+
+    /// `sqrt(vhat)`; empty before the first update.
+    pub fn root(&self) -> &[f32] {
+        &self.space.root
     }
 
     /// Medians of the scale itself; no cut plays a part.
-    pub fn report(&self) -> Vec<Finding> {
-        let mut bits = Vec::new();
-        let report = |part: &Group| {
-            let name = "moment.scale";
-            if self.root.is_empty() {
-                return Finding::undefined(name, "", &part.name, NO_HISTORY);
-            }
-            bits.clear();
-            bits.extend(gather(part, &self.root).map(|r| r.to_bits()));
-            Finding::new(name, "", &part.name, median(&mut bits))
-        };
-        self.parts.iter().map(report).collect()
+    pub fn report(&mut self, groups: &[Group]) -> Vec<Finding> {
+        const NAME: &str = "moment.scale";
+        let Space { root, medians, .. } = &mut self.space;
+        if root.is_empty() {
+            return part_names(groups)
+                .map(|part| Finding::undefined(NAME, "", part, NO_HISTORY))
+                .collect();
+        }
+        let of_group = |g: &Group| medians.of_ranges(root, &g.ranges);
+        let mut values: Vec<f64> = groups.iter().map(of_group).collect();
+        values.push(medians.of(root));
+        part_names(groups).zip(values).map(|(part, v)| Finding::new(NAME, "", part, v)).collect()
     }
 
-    /// rho and the moment-scaled cosine of one cut's gradient.
-    pub fn compare<R: Real>(
+    /// rho of one cut's gradient: medians, and shares above one.
+    pub fn ratios<R: Real>(
         &mut self,
+        groups: &[Group],
         cut: Cut,
         gradient: &[R],
         factor: f64,
-        full: &[R],
     ) -> Vec<Finding> {
-        if self.root.is_empty() {
-            let undefined = |name: &'static str| {
-                move |part: &Group| Finding::undefined(name, cut, &part.name, NO_HISTORY)
+        const NAMES: [&str; 2] = ["rho.median", "rho.above-one"];
+        let name = cut.to_string();
+        let Space { root, ratios, medians } = &mut self.space;
+        if root.is_empty() {
+            let undefined = |quantity| {
+                let name = &name;
+                let finding = move |part| Finding::undefined(quantity, name, part, NO_HISTORY);
+                part_names(groups).map(finding)
             };
-            let mut findings: Vec<Finding> =
-                self.parts.iter().map(undefined("rho.median")).collect();
-            findings.extend(self.parts.iter().map(undefined("rho.above-one")));
-            findings.extend(self.parts.iter().map(undefined("moment.cosine")));
-            return findings;
+            return NAMES.into_iter().flat_map(undefined).collect();
         }
         let (eps, kappa) = (self.adamw.eps as f32, factor as f32);
-        let mut findings = Vec::new();
-        let rho = |g: &R, root: &f32| (g.to_f64() as f32 * kappa).abs() / (root + eps);
-        for part in &self.parts {
-            self.bits.clear();
-            for range in &part.ranges {
-                let pairs = gradient[range.clone()].iter().zip(&self.root[range.clone()]);
-                self.bits.extend(pairs.map(|(g, root)| rho(g, root).to_bits()));
-            }
-            let above = self.bits.iter().filter(|b| **b > 1f32.to_bits()).count();
-            let share = above as f64 / self.bits.len() as f64;
-            findings.push(Finding::new("rho.median", cut, &part.name, median(&mut self.bits)));
-            findings.push(Finding::new("rho.above-one", cut, &part.name, share));
-        }
-        let mut whole = [0.0; 3];
-        let groups = &self.parts[..self.parts.len() - 1];
-        for part in groups {
-            let mut sums = [0.0; 3];
-            for range in &part.ranges {
-                let pairs = gradient[range.clone()].iter().zip(&full[range.clone()]);
-                for ((a, b), root) in pairs.zip(&self.root[range.clone()]) {
-                    let weight = 1.0 / f64::from(root + eps);
-                    let (a, b) = (a.to_f64() * weight, b.to_f64() * weight);
-                    sums[0] += a * a;
-                    sums[1] += b * b;
-                    sums[2] += a * b;
-                }
-            }
-            findings.push(scaled_cosine(cut, &part.name, sums));
-            whole.iter_mut().zip(sums).for_each(|(whole, sum)| *whole += sum);
-        }
-        findings.push(scaled_cosine(cut, ALL, whole));
-        findings
-    }
-
-    /// How much AdamW's direction, after the step, is the sign of the gradient.
-    pub fn directions<R: Real>(
-        &self,
-        layer: &str,
-        cut: Cut,
-        gradient: &[R],
-        factor: f64,
-        before: &Moments<R>,
-    ) -> Vec<Finding> {
-        let AdamWSettings { beta1, beta2, eps, .. } = self.adamw;
-        let step = before.step + 1;
-        let (first, second) = (unbias(beta1, step), unbias(beta2, step));
-        let limit = (1.0 - beta1) * first / ((1.0 - beta2) * second).sqrt();
-        let threshold = (SATURATED * limit) as f32;
-        let (first, second, eps) = (first as f32, second as f32, eps as f32);
-        let (keep1, new1) = (beta1 as f32, ((1.0 - beta1) * factor) as f32);
-        let (keep2, new2) = (beta2 as f32, ((1.0 - beta2) * factor * factor) as f32);
-        let mut findings = Vec::new();
-        let groups = &self.parts[..self.parts.len() - 1];
-        let mut whole = Sign::default();
-        let cosine = format!("{layer}.sign-cosine");
-        let saturated = format!("{layer}.saturated");
-        let mut report = |name: &str, sign: &Sign| {
-            findings.push(match sign.cosine() {
-                Some(value) => Finding::new(&cosine, cut, name, value),
-                None => {
-                    Finding::undefined(&cosine, cut, name, "the gradient or the direction is zero")
-                }
-            });
-            let share = f64::from(sign.saturated) / f64::from(sign.count.max(1));
-            findings.push(Finding::new(&saturated, cut, name, share));
+        let mut findings = Vec::with_capacity(2 * groups.len() + 2);
+        let mut report = |part: &str, median: f64, above: u32, count: usize| {
+            findings.push(Finding::new(NAMES[0], &name, part, median));
+            let share = f64::from(above) / count as f64;
+            findings.push(Finding::new(NAMES[1], &name, part, share));
         };
-        for part in groups {
-            let mut sign = Sign::default();
-            for range in &part.ranges {
-                let moments = before.first[range.clone()].iter().zip(&before.second[range.clone()]);
-                for (g, (m, v)) in gradient[range.clone()].iter().zip(moments) {
-                    let (g, m, v) = (g.to_f64() as f32, m.to_f64() as f32, v.to_f64() as f32);
-                    let mean = (keep1 * m + new1 * g) * first;
-                    let root = ((keep2 * v + new2 * (g * g)) * second).sqrt();
-                    sign.add(g, mean / (root + eps), mean.abs() > threshold * root);
-                }
+        let mut above_in_all = 0;
+        for group in groups {
+            let mut above = 0;
+            for range in group.ranges.iter().cloned() {
+                let (g, root) = (&gradient[range.clone()], &root[range.clone()]);
+                above += history::ratio(self.isa, kappa, eps, g, root, &mut ratios[range]);
             }
-            report(&part.name, &sign);
-            whole.join(&sign);
+            report(&group.name, medians.of_ranges(ratios, &group.ranges), above, group.len());
+            above_in_all += above;
         }
-        report(ALL, &whole);
+        report(ALL, medians.of(ratios), above_in_all, ratios.len());
         findings
-    }
-}
-
-/// From `|a|^2`, `|b|^2` and `a . b` of two scaled gradients.
-fn scaled_cosine(cut: Cut, part: &str, [own, other, dot]: [f64; 3]) -> Finding {
-    let lengths = own.sqrt() * other.sqrt();
-    if lengths > 0.0 {
-        Finding::new("moment.cosine", cut, part, (dot / lengths).clamp(-1.0, 1.0))
-    } else {
-        Finding::undefined("moment.cosine", cut, part, "a gradient is zero")
-    }
-}
-
-/// Sums behind the cosine between a direction and the sign of a gradient.
-#[derive(Default)]
-struct Sign {
-    dot: f64,
-    square: f64,
-    nonzero: u32,
-    saturated: u32,
-    count: u32,
-}
-
-impl Sign {
-    #[inline]
-    fn add(&mut self, gradient: f32, direction: f32, is_saturated: bool) {
-        let direction = f64::from(direction);
-        let sign = f64::from(i8::from(gradient > 0.0) - i8::from(gradient < 0.0));
-        self.dot += sign * direction;
-        self.square += direction * direction;
-        self.nonzero += u32::from(gradient != 0.0);
-        self.saturated += u32::from(is_saturated);
-        self.count += 1;
-    }
-
-    fn join(&mut self, other: &Self) {
-        self.dot += other.dot;
-        self.square += other.square;
-        self.nonzero += other.nonzero;
-        self.saturated += other.saturated;
-        self.count += other.count;
-    }
-
-    fn cosine(&self) -> Option<f64> {
-        let lengths = self.square.sqrt() * f64::from(self.nonzero).sqrt();
-        (lengths > 0.0).then(|| (self.dot / lengths).clamp(-1.0, 1.0))
     }
 }
 
@@ -215,76 +130,38 @@ impl Sign {
 pub(crate) fn added_ratios<R: Real>(
     history: &mut History,
     rig: &Rig<R>,
-    kept: usize,
-    dropped: usize,
+    kappa: f64,
+    (kept, dropped): (usize, usize),
 ) -> Vec<Finding> {
     const NAME: &str = "added.ratio";
     let pair = format!("{} - {}", rig.cuts()[kept], rig.cuts()[dropped]);
-    let eps = history.adamw.eps as f32;
-    let kappa = rig.factor(kept);
-    let (a, b) = (rig.vector(Layer::Raw, kept), rig.vector(Layer::Raw, dropped));
-    let pools = ["w_k", "w_v"].into_iter().filter_map(|kind| pooled(rig.groups(), kind));
-    let parts: Vec<Group> = rig.groups().iter().cloned().chain(pools).collect();
-    let report = |part: &Group| {
-        let differs = part.ranges.iter().any(|r| a[r.clone()] != b[r.clone()]);
-        if !differs {
+    let (isa, eps) = (history.isa, history.adamw.eps as f32);
+    let (a, b) = (rig.gradient(kept), rig.gradient(dropped));
+    let Space { root, ratios, medians } = &mut history.space;
+    let groups = rig.groups();
+    let distances = rig.compared_gradients().distances(kept, dropped);
+    let own = groups.iter().cloned().zip(distances.iter().copied());
+    let pool = |kind: &str| {
+        let of_kind = groups.iter().zip(distances).filter(|(group, _)| group.kind() == kind);
+        Some((pooled(groups, kind)?, of_kind.map(|(_, distance)| distance).sum()))
+    };
+    let parts = own.chain(["w_k", "w_v"].into_iter().filter_map(pool));
+    let report = |(part, distance): (Group, f64)| {
+        if distance == 0.0 {
             return Finding::undefined(NAME, &pair, &part.name, "the two agree in every bit here");
         }
-        if history.root.is_empty() {
+        if root.is_empty() {
             return Finding::undefined(NAME, &pair, &part.name, NO_HISTORY);
         }
-        history.bits.clear();
-        for range in &part.ranges {
-            let pairs = a[range.clone()].iter().zip(&b[range.clone()]);
-            let ratios = pairs.zip(&history.root[range.clone()]).map(|((a, b), root)| {
-                ((a.to_f64() - b.to_f64()) * kappa).abs() as f32 / (root + eps)
-            });
-            history.bits.extend(ratios.map(f32::to_bits));
+        for range in part.ranges.iter().cloned() {
+            let (a, b, root) = (&a[range.clone()], &b[range.clone()], &root[range.clone()]);
+            history::ratio_of_difference(isa, kappa, eps, a, b, root, &mut ratios[range]);
         }
-        Finding::new(NAME, &pair, &part.name, median(&mut history.bits))
+        Finding::new(NAME, &pair, &part.name, medians.of_ranges(ratios, &part.ranges))
     };
-    parts.iter().map(report).collect()
+    parts.map(report).collect()
 }
 
-fn unbias(beta: f64, step: u64) -> f64 {
+pub(crate) fn unbias(beta: f64, step: u64) -> f64 {
     1.0 / (1.0 - optim::power(beta, step))
-}
-
-fn gather<'a>(part: &'a Group, values: &'a [f32]) -> impl Iterator<Item = &'a f32> {
-    part.ranges.iter().flat_map(|range| &values[range.clone()])
-}
-
-/// The median of non-negative numbers given as bit patterns, which order as the numbers do and select
-/// in half the time.
-fn median(bits: &mut [u32]) -> f64 {
-    let (middle, is_even) = (bits.len() / 2, bits.len().is_multiple_of(2));
-    let (below, &mut high, _) = bits.select_nth_unstable(middle);
-    let high = f64::from(f32::from_bits(high));
-    match below.iter().max() {
-        Some(low) if is_even => f64::midpoint(f64::from(f32::from_bits(*low)), high),
-        _ => high,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians_of_bit_patterns_are_medians() {
-        let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        assert_eq!(median(&mut bits(&[3.0, 0.0, 1e-9, 7.0, 2.0])), 2.0);
-        assert_eq!(median(&mut bits(&[4.0, 1.0, 2.0, 8.0])), 3.0);
-        assert_eq!(median(&mut bits(&[5.0])), 5.0);
-    }
-
-    #[test]
-    fn a_direction_along_the_sign_has_cosine_one() {
-        let mut sign = Sign::default();
-        for (gradient, direction) in [(2.0, 0.5), (-3.0, -0.5), (1e-9, 0.5)] {
-            sign.add(gradient, direction, false);
-        }
-        assert_eq!(sign.cosine(), Some(1.0));
-        assert_eq!(Sign::default().cosine(), None);
-    }
 }
