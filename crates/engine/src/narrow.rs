@@ -71,7 +71,9 @@ impl Narrow {
 
         let mut readers: Vec<Vec<Site>> = vec![Vec::new(); count];
         for (reader, operands) in graph.operands.iter().enumerate() {
-            operands.iter().for_each(|&operand| readers[operand].push(reader));
+            for &operand in operands {
+                readers[operand].push(reader);
+            }
         }
         let read_as_rows = |site: Site| {
             observed.contains(&site) || readers[site].iter().any(|&reader| !is_narrow[reader])
@@ -118,16 +120,18 @@ impl Narrow {
     fn place(&mut self, graph: &Graph, is_narrow: &[bool]) {
         let (mut has_columns, mut needed) = (is_narrow.to_vec(), vec![false; is_narrow.len()]);
         for site in (0..is_narrow.len()).filter(|&site| is_narrow[site]) {
-            graph.operands[site].iter().for_each(|&operand| has_columns[operand] = true);
-            if graph.active[site] {
-                match graph.nodes[site].op {
-                    Op::Unary { x, .. } => [x, site].iter().for_each(|&s| needed[s] = true),
-                    Op::Binary { op: Binary::Mul | Binary::Div, a, b } => {
-                        [a, b, site].iter().for_each(|&s| needed[s] = true);
-                    }
-                    Op::WeightedSquare { x, .. } => needed[x] = true,
-                    _ => {}
-                }
+            for &operand in &graph.operands[site] {
+                has_columns[operand] = true;
+            }
+            let read: &[Site] = match graph.nodes[site].op {
+                _ if !graph.active[site] => &[],
+                Op::Unary { x, .. } => &[x, site],
+                Op::Binary { op: Binary::Mul | Binary::Div, a, b } => &[a, b, site],
+                Op::WeightedSquare { x, .. } => &[x],
+                _ => &[],
+            };
+            for &s in read {
+                needed[s] = true;
             }
         }
         for want in [true, false] {
