@@ -7,6 +7,7 @@
 //! operands in the same order, and a sum over columns in the one pattern of [`crate::reduce`].
 
 use crate::Real;
+use crate::elementwise::Operand::{First, Second};
 use crate::elementwise::{Binary, Operand, Unary, slope_of, unary_of, unary_slope};
 use crate::isa::dispatch;
 use crate::reduce::LANES;
@@ -157,11 +158,7 @@ fn forward_body<R: Real>(list: &[Forward], constants: &[R], file: &mut [Column<R
             Forward::WeightedSquare { x, y, n, at } => {
                 file[y] = sum(n, |i, sum| {
                     let (x, weight) = (file[x + i], constants[at + i]);
-                    let mut out = sum;
-                    for r in 0..ROWS {
-                        out[r] = (weight * x[r]).mul_add(x[r], sum[r]);
-                    }
-                    out
+                    fused(map(x, |x| weight * x), x, sum)
                 });
             }
         }
@@ -185,22 +182,34 @@ fn unary_adjoint<R: Real>(
     }
 }
 
-/// The slope of `y = a op b` in one operand, row by row.
+/// The adjoint of one operand of `y = a op b`: every column's own, or the ordered sum over all columns if
+/// they met a `single` one.
 #[inline(always)]
-fn slopes<R: Real>(
-    op: Binary,
-    operand: Operand,
-    values: &[Column<R>],
-    [a, b, y]: [usize; 3],
-) -> Column<R> {
-    let mut out = [R::ZERO; ROWS];
-    // Sums and differences read nothing: their operands need not be kept.
-    if matches!(op, Binary::Add | Binary::Sub) {
-        return [slope_of(op, operand, R::ZERO, R::ZERO, R::ZERO); ROWS];
+fn binary_adjoint<R: Real>(
+    d: &mut [Column<R>],
+    (dy, dx): (usize, usize),
+    n: usize,
+    is_summed: bool,
+    add: bool,
+    slope: impl Fn(usize) -> Column<R>,
+) {
+    if is_summed {
+        let total = sum(n, |i, sum| fused(d[dy + i], slope(i), sum));
+        put(&mut d[dx], total, add);
+    } else {
+        for i in 0..n {
+            let value = zip(d[dy + i], slope(i), |dy, slope| dy * slope);
+            put(&mut d[dx + i], value, add);
+        }
     }
-    let (a, b, y) = (values[a], values[b], values[y]);
+}
+
+/// `a * b + c`
+#[inline(always)]
+fn fused<R: Real>(a: Column<R>, b: Column<R>, c: Column<R>) -> Column<R> {
+    let mut out = c;
     for r in 0..ROWS {
-        out[r] = slope_of(op, operand, a[r], b[r], y[r]);
+        out[r] = a[r].mul_add(b[r], c[r]);
     }
     out
 }
@@ -225,23 +234,43 @@ fn backward_body<R: Real>(
                 unary_slope!(op, |f| unary_adjoint(values, d, (x, y), (dy, dx), n, add, f));
             }
             Backward::Binary { op, operand, values: [a, b, y], dy, dx, n, single, add } => {
-                let at = |i: usize| [a + i, if single { b } else { b + i }, y + i];
-                if single && operand == Operand::Second {
-                    let total = sum(n, |i, sum| {
-                        let (dy, slope) = (d[dy + i], slopes(op, operand, values, at(i)));
-                        let mut out = sum;
-                        for r in 0..ROWS {
-                            out[r] = dy[r].mul_add(slope[r], sum[r]);
-                        }
-                        out
-                    });
-                    put(&mut d[dx], total, add);
-                } else {
-                    for i in 0..n {
-                        let slope = slopes(op, operand, values, at(i));
-                        let value = zip(d[dy + i], slope, |dy, slope| dy * slope);
-                        put(&mut d[dx + i], value, add);
+                let is_summed = single && operand == Operand::Second;
+                let stride = usize::from(!single);
+                // One loop for each of them: a choice inside would cost more than the arithmetic.
+                macro_rules! with_slope {
+                    ($op:expr, $operand:expr, |$i:ident| [$a:expr, $b:expr, $y:expr]) => {
+                        binary_adjoint(d, (dy, dx), n, is_summed, add, |$i| {
+                            let (a, b, y): (Column<R>, Column<R>, Column<R>) = ($a, $b, $y);
+                            let mut slope = a;
+                            for r in 0..ROWS {
+                                slope[r] = slope_of($op, $operand, a[r], b[r], y[r]);
+                            }
+                            slope
+                        })
+                    };
+                }
+                let none = [R::ZERO; ROWS];
+                match (op, operand) {
+                    (Binary::Add, _) | (Binary::Sub, First) => {
+                        with_slope!(Binary::Add, First, |_i| [none, none, none]);
                     }
+                    (Binary::Sub, Second) => {
+                        with_slope!(Binary::Sub, Second, |_i| [none, none, none]);
+                    }
+                    (Binary::Mul, First) => {
+                        with_slope!(Binary::Mul, First, |i| [none, values[b + i * stride], none]);
+                    }
+                    (Binary::Mul, Second) => {
+                        with_slope!(Binary::Mul, Second, |i| [values[a + i], none, none]);
+                    }
+                    (Binary::Div, First) => {
+                        with_slope!(Binary::Div, First, |i| [none, values[b + i * stride], none]);
+                    }
+                    (Binary::Div, Second) => with_slope!(Binary::Div, Second, |i| [
+                        none,
+                        values[b + i * stride],
+                        values[y + i]
+                    ]),
                 }
             }
             Backward::Affine { dy, dx, n, at, add } => {

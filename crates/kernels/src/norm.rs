@@ -90,15 +90,48 @@ fn gradient_body<R: Real>(
     dgain: &mut [R],
     dbias: &mut [R],
 ) {
-    let (dgain, dbias) = (&mut dgain[..n], &mut dbias[..n]);
-    let rows = x.chunks_exact(n).zip(dy.chunks_exact(n));
-    for ((x, dy), saved) in rows.zip(saved.chunks_exact(SAVED_PER_ROW)) {
-        let (mean, rstd) = (saved[0], saved[1]);
-        for i in 0..n {
-            dgain[i] = dy[i].mul_add((x[i] - mean) * rstd, dgain[i]);
-            dbias[i] += dy[i];
+    let rows = x.len() / n;
+    // Columns outside, rows inside: the sums stay in registers.
+    let mut at = 0;
+    while at + WIDE <= n {
+        sum_rows::<R, WIDE>(n, rows, at, x, saved, dy, dgain, dbias);
+        at += WIDE;
+    }
+    while at < n {
+        sum_rows::<R, 1>(n, rows, at, x, saved, dy, dgain, dbias);
+        at += 1;
+    }
+}
+
+/// Columns whose gradients are summed together.
+const WIDE: usize = 16;
+
+/// Gradients of `N` columns from `at` on, rows in ascending order.
+#[inline(always)]
+fn sum_rows<R: Real, const N: usize>(
+    n: usize,
+    rows: usize,
+    at: usize,
+    x: &[R],
+    saved: &[R],
+    dy: &[R],
+    dgain: &mut [R],
+    dbias: &mut [R],
+) {
+    let (dgain, dbias) = (&mut dgain[at..at + N], &mut dbias[at..at + N]);
+    let (mut gains, mut biases) = ([R::ZERO; N], [R::ZERO; N]);
+    gains.copy_from_slice(dgain);
+    biases.copy_from_slice(dbias);
+    for row in 0..rows {
+        let (mean, rstd) = (saved[row * SAVED_PER_ROW], saved[row * SAVED_PER_ROW + 1]);
+        let (x, dy) = (&x[row * n + at..][..N], &dy[row * n + at..][..N]);
+        for i in 0..N {
+            gains[i] = dy[i].mul_add((x[i] - mean) * rstd, gains[i]);
+            biases[i] += dy[i];
         }
     }
+    dgain.copy_from_slice(&gains);
+    dbias.copy_from_slice(&biases);
 }
 
 dispatch! {

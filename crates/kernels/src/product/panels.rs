@@ -3,6 +3,8 @@
 //! One layout on every machine: 32 columns are two AVX-512 vectors or four AVX2 vectors of `f32`, so
 //! each path reads a panel front to back, and a packed matrix means the same wherever it is read.
 
+use std::ops::Range;
+
 use crate::Real;
 use crate::isa::{Isa, dispatch};
 use crate::vectors::{self, Square, Vectors, Work};
@@ -109,31 +111,59 @@ struct Transpose<'a, R> {
 impl<R: Real> Work<R> for Transpose<'_, R> {
     type Output = ();
 
-    /// Squares of one narrow register's side go through registers, the rest one by one.
+    /// Squares go through registers, the largest that the machine can turn first; the rest one by one.
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, t: T) {
-        let (t, k, side) = (t.narrow(), self.k, T::Narrow::LANES);
+        let (k, side) = (self.k, T::Narrow::LANES);
+        let whole = |len: usize, side: usize| len - len % side;
         for (panel, columns) in self.data.chunks_exact_mut(k).zip(self.w.chunks(PANEL * k)) {
             let n = columns.len() / k;
-            let (n_squares, k_squares) = (n - n % side, k - k % side);
-            for group in (0..k_squares).step_by(GROUP) {
-                for c in (0..n_squares).step_by(side) {
-                    for j in (group..k_squares.min(group + GROUP)).step_by(side) {
-                        let mut square = [t.splat(R::ZERO); 4];
-                        for i in 0..side {
-                            square[i] = t.load(&columns[(c + i) * k + j..]);
-                        }
-                        let square = t.transpose_small(square);
-                        for i in 0..side {
-                            t.store(square[i], &mut panel[j + i].0[c..]);
-                        }
+            let large = if T::TURNS { (whole(n, 16), whole(k, 16)) } else { (0, 0) };
+            let small = (whole(n, side), whole(k, side));
+            for c in (0..large.0).step_by(16) {
+                for j in (0..large.1).step_by(16) {
+                    let mut square = [t.splat(R::ZERO); 16];
+                    for i in 0..16 {
+                        square[i] = t.load(&columns[(c + i) * k + j..]);
+                    }
+                    let square = t.transpose(square);
+                    for i in 0..16 {
+                        t.store(square[i], &mut panel[j + i].0[c..]);
                     }
                 }
             }
+            small_squares(t.narrow(), k, columns, panel, 0..large.0, large.1..small.1);
+            small_squares(t.narrow(), k, columns, panel, large.0..small.0, 0..small.1);
             for c in 0..n {
-                let done = if c < n_squares { k_squares } else { 0 };
+                let done = if c < small.0 { small.1 } else { 0 };
                 for j in done..k {
                     panel[j].0[c] = columns[c * k + j];
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn small_squares<R: Real, N: Square<R>>(
+    t: N,
+    k: usize,
+    columns: &[R],
+    panel: &mut [Term<R>],
+    cs: Range<usize>,
+    js: Range<usize>,
+) {
+    let side = N::LANES;
+    for group in js.clone().step_by(GROUP) {
+        for c in cs.clone().step_by(side) {
+            for j in (group..js.end.min(group + GROUP)).step_by(side) {
+                let mut square = [t.splat(R::ZERO); 4];
+                for i in 0..side {
+                    square[i] = t.load(&columns[(c + i) * k + j..]);
+                }
+                let square = t.transpose_small(square);
+                for i in 0..side {
+                    t.store(square[i], &mut panel[j + i].0[c..]);
                 }
             }
         }
