@@ -11,6 +11,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("cc", "gcc"),
     // The report's page is tested in a browser.
     ("chromium", "chromium"),
+    // Instructions of an update, where the processor's counter is hidden.
+    ("valgrind", "valgrind"),
     // Signatures of time stamps, and the authority that the tests play.
     ("openssl", "openssl"),
     // A cluster of two nodes on this machine, for studies on Slurm.

@@ -156,6 +156,7 @@ fn a_task_out_of_time_goes_on_later(bench: &Bench, expected: &[(String, String)]
     let out = cluster.at("it's a \"shared\" $folder");
     let (text, _) = bench.study(&["run", "--executor", "slurm", "--dry-run"], &out);
     assert!(text.contains("#SBATCH --requeue") && !out.exists(), "{text}");
+    what_is_refused_leaves_nothing_behind(bench, &out);
     let (job, _) = bench.submit(&["run", "--executor", "slurm"], &out);
     // What was submitted is what runs, whatever becomes of the file.
     fs::write(&bench.file, STUDY.replace("updates = 3000", "updates = 1")).unwrap();
@@ -182,6 +183,18 @@ fn a_task_out_of_time_goes_on_later(bench: &Bench, expected: &[(String, String)]
     assert!(logs(&out).contains("out of time"), "{}", logs(&out));
     let (text, _) = bench.study(&["resubmit"], &out);
     assert!(text.contains("nothing is missing: 24 done"), "{text}");
+}
+
+fn what_is_refused_leaves_nothing_behind(bench: &Bench, out: &Path) {
+    let (file, folder) = (bench.file.to_str().unwrap(), out.to_str().unwrap());
+    let args = ["study", "run", file, "--out", folder, "--executor", "slurm"];
+    let args = [args.as_slice(), &["--partition", "nowhere"]].concat();
+    let output = bench.cluster.output(&bench.program, &args);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let errors: Vec<&str> = said.lines().filter(|line| line.contains("error")).collect();
+    assert!(errors.len() == 1 && errors[0].contains("nowhere"), "{said}");
+    assert!(said.contains("hint:") && !out.exists(), "{said}");
 }
 
 fn what_was_lost_is_sent_again(bench: &mut Bench, expected: &[(String, String)]) {

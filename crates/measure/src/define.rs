@@ -214,7 +214,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "cost",
         "cost.instructions",
-        "instructions of one update in user mode, from two counted runs of different length",
+        "instructions of one update; the note names tool and code path (`perf stat, user mode`: the difference of two runs of different length; `callgrind`: the update alone, on a processor without AVX-512). Only counts with the same note compare",
     ),
 ];
 

@@ -48,6 +48,11 @@ struct Known {
 
 /// Lets a study run in a folder: the first time it is written down, later it must be the same.
 pub fn admit(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
+    if is_new(study, store)? { note(study, plan, store) } else { Ok(()) }
+}
+
+/// Whether [`admit`] would write the study down; an error if it would turn the study away.
+pub fn is_new(study: &Study, store: &Store) -> Result<bool, StudyError> {
     let ledger = ledger(store)?;
     let frozen = latest(&ledger, &study.name);
     if let Some(frozen) = frozen {
@@ -60,11 +65,12 @@ pub fn admit(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError
                 serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
             // The ledger decides; a kill between an amendment and its note leaves an old note.
             if frozen.is_some() && known.canonical != study.canonical {
-                return note(study, plan, store);
+                return Ok(true);
             }
-            same(study, &known.canonical, "run", "give it another name, or another --out")
+            same(study, &known.canonical, "run", "give it another name, or another --out")?;
+            Ok(false)
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => note(study, plan, store),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
         Err(error) => Err(StudyError::io(&path)(error)),
     }
 }

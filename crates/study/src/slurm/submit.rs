@@ -109,6 +109,14 @@ impl Desk {
         Ok(path)
     }
 
+    /// Takes a submission back that `sbatch` refused.
+    pub fn withdraw(&self, number: u32) {
+        // What can not be removed is in nobody's way: the next submission takes the next number.
+        let _ = fs::remove_file(self.script(number, Kind::Array));
+        let _ = fs::remove_dir_all(self.copy(number));
+        let _ = fs::remove_dir(&self.folder); // only if it is empty
+    }
+
     /// Every job that was submitted; `None` if none ever was.
     pub fn jobs(&self) -> Result<Option<Vec<Submitted>>, StudyError> {
         let path = self.jobs_file();
@@ -158,11 +166,18 @@ pub fn submit(script: &Path, after: Option<u64>) -> Result<u64, StudyError> {
         Some(job) if output.status.success() => Ok(job),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
-            let said = if said.trim().is_empty() { text } else { said };
-            let hint = format!("correct the options, or `sbatch {}` by hand", script.display());
-            Err(StudyError::invalid(format!("sbatch refused: {}", said.trim()), hint))
+            let said = reason(if said.trim().is_empty() { &text } else { &said });
+            let hint = "correct the options; --dry-run shows the script, `sinfo` the partitions";
+            Err(StudyError::invalid(format!("sbatch refused: {said}"), hint))
         }
     }
+}
+
+/// What `sbatch` said, in one line.
+fn reason(said: &str) -> String {
+    let lines = said.lines().map(|line| line.trim().trim_start_matches("sbatch: "));
+    let lines = lines.map(|line| line.trim_start_matches("error: "));
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -189,5 +204,30 @@ mod tests {
         assert_eq!(desk.jobs().unwrap().unwrap(), both);
         fs::write(desk.jobs_file(), "{\"job\":1").unwrap();
         assert!(desk.jobs().unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[test]
+    fn what_sbatch_refused_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let desk = Desk::new(&Store::new(&out), "tiny");
+        let number = desk.reserve().unwrap();
+        fs::create_dir_all(desk.copy(number).join("below")).unwrap();
+        fs::write(desk.copy(number).join("below/tiny.toml"), "x").unwrap();
+        desk.withdraw(number);
+        assert_eq!(list(&out).unwrap(), Vec::<String>::new());
+        // An earlier submission stays.
+        desk.reserve().unwrap();
+        desk.withdraw(desk.reserve().unwrap());
+        assert_eq!(list(desk.folder()).unwrap(), ["tiny-1.sbatch"]);
+    }
+
+    #[test]
+    fn two_lines_of_sbatch_are_one_reason() {
+        let said = "sbatch: error: invalid partition specified: nowhere\n\
+            sbatch: error: Batch job submission failed: Invalid partition name specified\n";
+        let one = "invalid partition specified: nowhere; \
+            Batch job submission failed: Invalid partition name specified";
+        assert_eq!(reason(said), one);
     }
 }

@@ -3,6 +3,7 @@
 mod analytic;
 mod chain;
 mod cost;
+mod counting;
 mod figure;
 mod gradient;
 mod memory;

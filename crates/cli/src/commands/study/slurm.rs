@@ -185,8 +185,9 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
         return Ok(Verdict::Fine);
     }
     scripts(0)?; // what can not be written should fail before anything is
-    commit::admit(&study, &plan, &store).map_err(user)?;
+    commit::is_new(&study, &store).map_err(user)?;
     super::run::note_if_not_frozen(&study, &store)?;
+    let is_first = !target.out.exists();
     let number = desk.reserve().map_err(user)?;
     if let Some(copy) = &copy {
         copy.write(&desk.copy(number), &Builtin).map_err(user)?;
@@ -194,7 +195,14 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
     let mut array = None;
     for (kind, text) in scripts(number)? {
         let script = desk.write(number, kind, &text).map_err(user)?;
-        let job = sbatch(&script, array).map_err(user)?;
+        let job = sbatch(&script, array).inspect_err(|_| {
+            // Whoever corrects the options should not meet what was refused.
+            if array.is_none() {
+                desk.withdraw(number);
+                let _ = is_first.then(|| std::fs::remove_dir(&target.out)); // if it is empty
+            }
+        });
+        let job = job.map_err(user)?;
         let words = format!("{} of {}", shards.array(), shards.count);
         let submitted = Submitted {
             job,
@@ -205,6 +213,7 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
         };
         desk.note(&submitted).map_err(user)?;
         if kind == Kind::Array {
+            commit::admit(&study, &plan, &store).map_err(user)?;
             println!("{}", describe(&study, &shards));
         }
         let word = if kind == Kind::Array { "array" } else { "collect" };
