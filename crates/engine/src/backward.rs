@@ -29,7 +29,7 @@ use crate::program::Program;
 use crate::roll::position;
 use crate::rollout::Rollout;
 use crate::trace::{Op, Site};
-use crate::workspace::{Tokens, Workspace};
+use crate::workspace::{Ahead, Tokens, Workspace};
 
 /// What flows into a backward pass: the loss, and adjoints at taps.
 #[derive(Clone, Debug)]
@@ -203,6 +203,7 @@ impl<R: Real> Workspace<R> {
 
     fn clear(&mut self) {
         self.totals.iter_mut().for_each(|total| total.fill(R::ZERO));
+        self.ahead.iter_mut().flatten().for_each(Ahead::forget);
         self.crosses.iter_mut().flatten().for_each(Tokens::clear);
         self.handed_states
             .iter_mut()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use backcut_kernels::attention::{Sent, Shape, Stack};
+use backcut_kernels::attention::{NEIGHBOURS, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
@@ -19,6 +19,36 @@ use crate::trace::Site;
 /// Steps whose adjoints wait for one weight product. Measured on one quadrotor update: 4 costs 2%
 /// more than 16, and 32 gains nothing.
 pub const DEFAULT_CHUNK: usize = 16;
+
+/// What the queries beyond a few neighbouring positions sent to each of them, for one cache and lane.
+#[derive(Clone, Debug)]
+pub(crate) struct Ahead<R> {
+    /// For keys, and for values.
+    pub halves: [AheadHalf<R>; 2],
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AheadHalf<R> {
+    /// The first of the positions, if the sums are those of the pass at hand.
+    pub first: Option<usize>,
+    pub slots: Aligned<R>,
+}
+
+impl<R: Real> Ahead<R> {
+    fn new(shape: Shape) -> Self {
+        let slots = || Aligned::zeros(NEIGHBOURS * shape.slot_len());
+        let half = || AheadHalf { first: None, slots: slots() };
+        Self { halves: [half(), half()] }
+    }
+
+    pub fn forget(&mut self) {
+        self.halves.iter_mut().for_each(|half| half.first = None);
+    }
+
+    fn bytes(&self) -> usize {
+        self.halves.iter().map(|half| half.slots.bytes()).sum()
+    }
+}
 
 /// Adjoints of a condition's keys and values, which every query adds to.
 #[derive(Clone, Debug)]
@@ -67,6 +97,7 @@ pub struct Workspace<R> {
     pub(crate) columns: Aligned<R>,
     /// `[cache][lane]`: what the queries of every step sent to earlier positions.
     pub(crate) sent: Vec<Vec<Sent<R>>>,
+    pub(crate) ahead: Vec<Vec<Ahead<R>>>,
     /// `[cross][lane]`: adjoints of condition keys and values.
     pub(crate) crosses: Vec<Vec<Tokens<R>>>,
     /// `[set]`: the same for attention inside the condition, reused by every lane.
@@ -122,6 +153,11 @@ impl<R: Real> Workspace<R> {
             .iter()
             .map(|a| (0..lanes).map(|_| Sent::new(a.shape, steps)).collect())
             .collect();
+        let ahead = rollout
+            .caches
+            .iter()
+            .map(|a| (0..lanes).map(|_| Ahead::new(a.shape)).collect())
+            .collect();
         let tokens = program.tokens();
         let crosses = rollout
             .crosses
@@ -162,6 +198,7 @@ impl<R: Real> Workspace<R> {
             condition_adjoints,
             columns: Aligned::zeros(program.narrow.columns * rows.next_multiple_of(ROWS) * lanes),
             sent,
+            ahead,
             crosses,
             sets,
             handed_states: handed(program.states()),
@@ -222,6 +259,7 @@ impl<R: Real> Workspace<R> {
             + self.condition_adjoints.bytes()
             + self.columns.bytes()
             + self.sent.iter().flatten().map(Sent::bytes).sum::<usize>()
+            + self.ahead.iter().flatten().map(Ahead::bytes).sum::<usize>()
             + tokens.map(Tokens::bytes).sum::<usize>()
             + collected.map(Collected::bytes).sum::<usize>()
             + self.handed_states.iter().chain(&self.handed_registers).map(reals).sum::<usize>()

@@ -29,6 +29,10 @@ use softmax::{softmax, softmax_adjoint};
 /// Lanes are padded to a multiple of this, on every machine.
 pub const PAD: usize = 16;
 
+/// Neighbouring positions whose sums over later queries are taken together: their sums for as many
+/// features fill half of the registers.
+pub const NEIGHBOURS: usize = 4;
+
 /// The shape shared by every call on one cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {

@@ -5,7 +5,7 @@
 
 use crate::Real;
 use crate::isa::dispatch;
-use crate::reduce;
+use crate::reduce::{self, LANES};
 
 /// What the forward keeps per row for the derivative: mean and reciprocal standard deviation.
 pub const SAVED_PER_ROW: usize = 2;
@@ -64,10 +64,8 @@ fn adjoint_body<R: Real>(
             rows.clone().zip(saved.chunks_exact(SAVED_PER_ROW)).zip(&mut means)
         {
             let (mean, rstd) = (saved[0], saved[1]);
-            means[0] = reduce::dot_body(dy, gain) * per_column;
-            means[1] = reduce::fold3(x, dy, gain, |x, dy, gain, sum: R| {
-                (dy * gain).mul_add((x - mean) * rstd, sum)
-            }) * per_column;
+            let [h, hz] = sums(x, dy, gain, mean, rstd);
+            *means = [h * per_column, hz * per_column];
         }
         let rows = rows.zip(saved.chunks_exact(SAVED_PER_ROW)).zip(&means);
         for ((((x, dy), saved), &[mean_h, mean_hz]), dx) in rows.zip(dx.chunks_exact_mut(n)) {
@@ -79,6 +77,28 @@ fn adjoint_body<R: Real>(
             }
         }
     }
+}
+
+/// The sums of `h` and of `h z` over a row, each in the pattern of [`reduce`], in one pass.
+#[inline(always)]
+fn sums<R: Real>(x: &[R], dy: &[R], gain: &[R], mean: R, rstd: R) -> [R; 2] {
+    let mut partial = [[R::ZERO; LANES]; 2];
+    let add = |partial: &mut [[R; LANES]; 2], i: usize, x: R, dy: R, gain: R| {
+        partial[0][i] = dy.mul_add(gain, partial[0][i]);
+        partial[1][i] = (dy * gain).mul_add((x - mean) * rstd, partial[1][i]);
+    };
+    let (x_groups, x_rest) = x.as_chunks::<LANES>();
+    let (dy_groups, dy_rest) = dy.as_chunks::<LANES>();
+    let (gain_groups, gain_rest) = gain.as_chunks::<LANES>();
+    for ((x, dy), gain) in x_groups.iter().zip(dy_groups).zip(gain_groups) {
+        for i in 0..LANES {
+            add(&mut partial, i, x[i], dy[i], gain[i]);
+        }
+    }
+    for (i, ((&x, &dy), &gain)) in x_rest.iter().zip(dy_rest).zip(gain_rest).enumerate() {
+        add(&mut partial, i, x, dy, gain);
+    }
+    partial.map(reduce::combine)
 }
 
 #[inline(always)]

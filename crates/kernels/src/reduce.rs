@@ -82,7 +82,6 @@ fn fold_chunk<R>(x: &[R], at: usize) -> &[R; LANES] {
 
 fold!(fold1, x);
 fold!(fold2, x, y);
-fold!(fold3, x, y, z);
 fold!(fold4, x, y, z, w);
 
 #[inline(always)]

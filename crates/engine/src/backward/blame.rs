@@ -101,7 +101,7 @@ impl<R: Real> Workspace<R> {
         let queries = readers(rollout, self.plan.group_of(lane), t, place);
         let later = Later { rollout, sent: &self.sent, edge, lane, t };
         let mut slot = vec![R::ZERO; later.shape().slot_len()];
-        let bad = |queries| later.sum(isa, queries, &mut slot).iter().any(|v| !v.is_finite());
+        let bad = |queries| later.sum(isa, queries, None, &mut slot).iter().any(|v| !v.is_finite());
         queries.is_some_and(bad)
     }
 }

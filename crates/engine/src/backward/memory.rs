@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use backcut_kernels::attention::{Leave, Sent, Shape, Side, attend_adjoint, leave_slot};
+use backcut_kernels::attention::{
+    Leave, NEIGHBOURS, Sent, Shape, Side, attend_adjoint, leave_slot,
+};
 use backcut_kernels::{Isa, Real};
 
 use super::fill;
@@ -14,7 +16,7 @@ use crate::model::Model;
 use crate::program::LinearSite;
 use crate::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::Workspace;
+use crate::workspace::{Ahead, Workspace};
 
 impl<R: Real> Workspace<R> {
     /// Adds to a key's or value's adjoint what later queries of its own segment gave it.
@@ -27,7 +29,8 @@ impl<R: Real> Workspace<R> {
                     let range = self.adjoints.range(site, lane);
                     let target = &mut self.adjoints.data[range];
                     let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                    let slot = later.sum(isa, queries.clone(), &mut self.scratch);
+                    let ahead = Some(&mut self.ahead[edge.0][lane]);
+                    let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
                     leave_slot(isa, later.shape(), width, Leave::Add, slot, target);
                 }
             }
@@ -117,7 +120,8 @@ impl<R: Real> Workspace<R> {
                     full.copy_from_slice(from);
                     for &edge in edges {
                         let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                        let slot = later.sum(isa, queries.clone(), &mut self.scratch);
+                        let ahead = Some(&mut self.ahead[edge.0][lane]);
+                        let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
                         leave_slot(isa, later.shape(), linear.n_out, Leave::Add, slot, full);
                     }
                     fill(ring, full, i > 0);
@@ -135,7 +139,8 @@ impl<R: Real> Workspace<R> {
                     let range = self.adjoints.range(linear.site, lane);
                     let target = &mut self.adjoints.data[range];
                     let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                    let slot = later.sum(isa, queries.clone(), &mut self.scratch);
+                    let ahead = Some(&mut self.ahead[edge.0][lane]);
+                    let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
                     leave_slot(isa, later.shape(), linear.n_out, how, slot, target);
                 }
             }
@@ -185,12 +190,36 @@ impl<R: Real> Later<'_, R> {
         self.rollout.caches[self.edge.0].shape
     }
 
-    /// The sum over `queries`, in lanes.
-    pub fn sum<'s>(&self, isa: Isa, queries: Range<usize>, slot: &'s mut [R]) -> &'s [R] {
+    /// The sum over `queries`, in lanes, the last first. With `ahead`, the queries beyond the position's
+    /// neighbours are summed for all of these at once.
+    pub fn sum<'s>(
+        &self,
+        isa: Isa,
+        queries: Range<usize>,
+        ahead: Option<&mut Ahead<R>>,
+        slot: &'s mut [R],
+    ) -> &'s [R] {
         let (cache, side) = self.edge;
+        let (steps, reads) = (self.rollout.steps(), &self.rollout.spec.reads);
         let credit = self.rollout.caches[cache].credit(&self.sent[cache][self.lane]);
-        let slot = &mut slot[..credit.shape.slot_len()];
-        credit.later(isa, side, self.t, queries, slot);
+        let len = credit.shape.slot_len();
+        let slot = &mut slot[..len];
+        let first = self.t / NEIGHBOURS * NEIGHBOURS;
+        let beyond = first + NEIGHBOURS;
+        let are_all = *reads == MemoryReads::All && queries.end == steps;
+        let usable = are_all && queries.start <= beyond && beyond < steps;
+        if let Some(ahead) = ahead.filter(|_| usable) {
+            let half = &mut ahead.halves[side as usize];
+            if half.first != Some(first) {
+                credit.later_of_neighbours(isa, side, first, beyond..steps, &mut half.slots);
+                half.first = Some(first);
+            }
+            slot.copy_from_slice(&half.slots[(self.t - first) * len..][..len]);
+            credit.later(isa, side, self.t, queries.start..beyond, slot);
+        } else {
+            slot.fill(R::ZERO);
+            credit.later(isa, side, self.t, queries, slot);
+        }
         slot
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lanes::{Leave, Place, leave};
-use super::passes::{gather, spread, weigh};
+use super::passes::{gather, gather_neighbours, spread, weigh};
 use super::{Reads, Shape, Stack};
 use crate::aligned::Aligned;
 use crate::vectors::{self, Vectors, Work};
@@ -83,8 +83,8 @@ impl<R: Real> Credit<'_, R> {
         vectors::run(isa, OwnWork { credit: *self, side, position, stride, how, to, scratch });
     }
 
-    /// The sum of what `queries` send to `position`, the last query first; `slot` receives it and
-    /// [`super::leave_slot`] takes it to rows.
+    /// Adds what `queries` send to `position`, the last query first, to `slot`, which
+    /// [`super::leave_slot`] takes to rows.
     pub fn later(
         &self,
         isa: Isa,
@@ -94,6 +94,19 @@ impl<R: Real> Credit<'_, R> {
         slot: &mut [R],
     ) {
         vectors::run(isa, LaterWork { credit: *self, side, position, queries, slot });
+    }
+
+    /// What `queries` send to each of the four positions from `first` on: the sums from which
+    /// [`Credit::later`] may go on. What a query sends is read once for all four.
+    pub fn later_of_neighbours(
+        &self,
+        isa: Isa,
+        side: Side,
+        first: usize,
+        queries: Range<usize>,
+        slots: &mut [R],
+    ) {
+        vectors::run(isa, NeighboursWork { credit: *self, side, first, queries, slots });
     }
 }
 
@@ -138,8 +151,27 @@ impl<R: Real> Work<R> for LaterWork<'_, R> {
         let shape = self.credit.shape;
         let (weights, x) = self.credit.terms(self.side);
         let weights = &weights[self.position * shape.lanes()..];
-        let queries = self.queries.rev();
-        gather(v, shape, queries, weights, shape.probability_len(), x, self.slot);
+        gather(v, shape, self.queries, weights, shape.probability_len(), x, self.slot);
+    }
+}
+
+struct NeighboursWork<'a, R> {
+    credit: Credit<'a, R>,
+    side: Side,
+    first: usize,
+    queries: Range<usize>,
+    slots: &'a mut [R],
+}
+
+impl<R: Real> Work<R> for NeighboursWork<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
+        let shape = self.credit.shape;
+        let (weights, x) = self.credit.terms(self.side);
+        let weights = &weights[self.first * shape.lanes()..];
+        gather_neighbours(v, shape, self.queries, weights, shape.probability_len(), x, self.slots);
     }
 }
 

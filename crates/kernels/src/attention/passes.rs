@@ -1,6 +1,8 @@
 //! The sums of attention: scores, softmax, mixtures, and their adjoints, lane by lane.
 
-use super::{PAD, Reads, Shape, Stack};
+use std::ops::Range;
+
+use super::{NEIGHBOURS, PAD, Reads, Shape, Stack};
 use crate::Real;
 use crate::vectors::Vectors;
 
@@ -117,21 +119,23 @@ pub(super) fn mix<R: Real, T: Vectors<R>>(
     out: &mut [R],
 ) {
     let positions = (reads.lo..reads.hi).filter(|&j| reads.sees(j));
-    walk(v, shape, &mut Mix { shape, weight, stride: shape.lanes(), x, positions, out });
+    let stride = shape.lanes();
+    walk(v, shape, &mut Mix { shape, weight, stride, x, positions, goes_on: false, out });
 }
 
-/// `out[d] = sum over i of weight[i * stride] * x[i][d]` over `queries`, in their order.
+/// `out[d] += sum over i of weight[i * stride] * x[i][d]` over `queries`, the last first.
 #[inline(always)]
 pub(super) fn gather<R: Real, T: Vectors<R>>(
     v: T,
     shape: Shape,
-    queries: impl Iterator<Item = usize> + Clone,
+    queries: Range<usize>,
     weight: &[R],
     stride: usize,
     x: &Stack<R>,
     out: &mut [R],
 ) {
-    walk(v, shape, &mut Mix { shape, weight, stride, x, positions: queries, out });
+    let positions = queries.rev();
+    walk(v, shape, &mut Mix { shape, weight, stride, x, positions, goes_on: true, out });
 }
 
 struct Mix<'a, R, P> {
@@ -140,6 +144,8 @@ struct Mix<'a, R, P> {
     stride: usize,
     x: &'a Stack<R>,
     positions: P,
+    /// Whether sums go on from what `out` holds.
+    goes_on: bool,
     out: &'a mut [R],
 }
 
@@ -147,7 +153,13 @@ impl<R: Real, T: Vectors<R>, P: Iterator<Item = usize> + Clone> Pass<R, T> for M
     #[inline(always)]
     fn part<const N: usize>(&mut self, v: T, at: At) {
         let block = self.x.block(self.shape, at.block);
+        let out = &mut self.out[(at.block * self.shape.dim + at.d) * PAD..][..N * PAD];
         let mut sums = [v.splat(R::ZERO); N];
+        if self.goes_on {
+            for i in 0..N {
+                sums[i] = feature(v, out, i, at.inside);
+            }
+        }
         for j in self.positions.clone() {
             let w = v.load(&self.weight[j * self.stride + at.lane()..]);
             let x = features::<R, N>(block, self.shape, j, at.d);
@@ -155,10 +167,66 @@ impl<R: Real, T: Vectors<R>, P: Iterator<Item = usize> + Clone> Pass<R, T> for M
                 sums[i] = v.mul_add(w, feature(v, x, i, at.inside), sums[i]);
             }
         }
-        let start = (at.block * self.shape.dim + at.d) * PAD;
-        let out = &mut self.out[start..][..N * PAD];
         for i in 0..N {
             v.store(sums[i], &mut out[i * PAD + at.inside..]);
+        }
+    }
+}
+
+/// [`gather`] for four neighbouring positions from zero: what a query sends is read once for all of them.
+/// `out` holds four slots; `weight` begins at the first position.
+#[inline(always)]
+pub(super) fn gather_neighbours<R: Real, T: Vectors<R>>(
+    v: T,
+    shape: Shape,
+    queries: Range<usize>,
+    weight: &[R],
+    stride: usize,
+    x: &Stack<R>,
+    out: &mut [R],
+) {
+    let (lanes, len) = (shape.lanes(), shape.slot_len());
+    for block in 0..lanes / PAD {
+        let x = x.block(shape, block);
+        for inside in (0..PAD).step_by(T::LANES) {
+            let lane = block * PAD + inside;
+            let mut d = 0;
+            while d + NEIGHBOURS <= shape.dim {
+                let mut sums = [[v.splat(R::ZERO); NEIGHBOURS]; NEIGHBOURS];
+                for j in queries.clone().rev() {
+                    let x = features::<R, NEIGHBOURS>(x, shape, j, d);
+                    let weight = &weight[j * stride..][..NEIGHBOURS * lanes];
+                    let mut held = [v.splat(R::ZERO); NEIGHBOURS];
+                    for i in 0..NEIGHBOURS {
+                        held[i] = feature(v, x, i, inside);
+                    }
+                    for p in 0..NEIGHBOURS {
+                        let w = v.load(&weight[p * lanes + lane..]);
+                        for i in 0..NEIGHBOURS {
+                            sums[p][i] = v.mul_add(w, held[i], sums[p][i]);
+                        }
+                    }
+                }
+                for p in 0..NEIGHBOURS {
+                    let at = p * len + (block * shape.dim + d) * PAD + inside;
+                    for i in 0..NEIGHBOURS {
+                        v.store(sums[p][i], &mut out[at + i * PAD..]);
+                    }
+                }
+                d += NEIGHBOURS;
+            }
+            for d in d..shape.dim {
+                for p in 0..NEIGHBOURS {
+                    let mut sum = v.splat(R::ZERO);
+                    for j in queries.clone().rev() {
+                        let w = v.load(&weight[j * stride + p * lanes + lane..]);
+                        let x = features::<R, 1>(x, shape, j, d);
+                        sum = v.mul_add(w, feature(v, x, 0, inside), sum);
+                    }
+                    let at = p * len + (block * shape.dim + d) * PAD + inside;
+                    v.store(sum, &mut out[at..]);
+                }
+            }
         }
     }
 }

@@ -75,7 +75,7 @@ fn figure(look: Look) -> String {
     Lines {
         title: "gain of the physical chain, memory detached".to_owned(),
         axis: "steps k".to_owned(),
-        at: (1..=parts.len()).map(|k| k as f64).collect(),
+        at: (1..=parts.len()).map(|k| k.to_string()).collect(),
         series: vec![of("median"), of("p95"), of("max")],
     }
     .svg()

@@ -40,7 +40,7 @@ impl Dots {
         for i in 0..=4 {
             let value = largest * f64::from(i) / 4.0;
             vertical(&mut out, x(value), TOP - 8.0, bottom);
-            text(&mut out, x(value), bottom + 16.0, "middle", &number(value));
+            text(&mut out, x(value), bottom + 16.0, "middle", &tick(value));
         }
         for (i, (name, points)) in self.rows.iter().enumerate() {
             let y = TOP + ROW * (i as f64 + 0.5);
@@ -75,8 +75,8 @@ pub struct Lines {
     pub title: String,
     /// Below the axis.
     pub axis: String,
-    /// Values of the axis.
-    pub at: Vec<f64>,
+    /// Names of the points along the axis.
+    pub at: Vec<String>,
     /// Names and values.
     pub series: Vec<(String, Vec<f64>)>,
 }
@@ -86,11 +86,10 @@ impl Lines {
     pub fn svg(&self) -> String {
         let values = self.series.iter().flat_map(|(_, values)| values);
         let largest = nice(values.copied().fold(0.0, f64::max));
-        let (first, last) = (self.at.first().unwrap_or(&0.0), self.at.last().unwrap_or(&1.0));
-        let span = if last > first { last - first } else { 1.0 };
+        let last = self.at.len().saturating_sub(1);
         let height = 380.0;
         let (left, bottom) = (70.0, height - 50.0);
-        let x = |at: f64| left + (at - first) / span * (WIDTH - left - RIGHT);
+        let x = |i: usize| left + i as f64 / last.max(1) as f64 * (WIDTH - left - RIGHT);
         let y = |value: f64| bottom - value / largest * (bottom - TOP);
         let names: Vec<String> = self.series.iter().map(|(name, _)| name.clone()).collect();
         let mut out = open(&self.title, &names, height);
@@ -102,24 +101,30 @@ impl Lines {
                 WIDTH - RIGHT,
                 y(value)
             );
-            text(&mut out, left - 8.0, y(value) + 4.0, "end", &number(value));
-            let at = first + span * f64::from(i) / 4.0;
-            text(&mut out, x(at), bottom + 18.0, "middle", &format!("{at:.0}"));
+            text(&mut out, left - 8.0, y(value) + 4.0, "end", &tick(value));
+        }
+        // The first point, the last, and as many between as leave room for their names.
+        let every = self.at.len().div_ceil(12).max(1);
+        for (i, name) in self.at.iter().enumerate() {
+            if i == last || (i % every == 0 && last - i >= every) {
+                text(&mut out, x(i), bottom + 18.0, "middle", name);
+            }
         }
         text(&mut out, f64::midpoint(left, WIDTH), bottom + 38.0, "middle", &self.axis);
         for (index, (_, values)) in self.series.iter().enumerate() {
             let colour = COLOURS[index % COLOURS.len()];
-            let points: Vec<String> = self
-                .at
-                .iter()
-                .zip(values)
-                .map(|(at, value)| format!("{:.1},{:.1}", x(*at), y(*value)))
-                .collect();
+            let points = values.iter().enumerate();
+            let points: Vec<String> =
+                points.map(|(i, value)| format!("{:.1},{:.1}", x(i), y(*value))).collect();
             let _ = writeln!(
                 out,
                 r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2"/>"#,
                 points.join(" ")
             );
+            for point in points.iter().filter_map(|point| point.split_once(',')) {
+                let (cx, cy) = point;
+                let _ = writeln!(out, r#"<circle cx="{cx}" cy="{cy}" r="3" fill="{colour}"/>"#);
+            }
         }
         out + "</svg>\n"
     }
@@ -155,6 +160,15 @@ fn text(out: &mut String, x: f64, y: f64, anchor: &str, content: &str) {
     let _ = writeln!(out, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{content}</text>"#);
 }
 
+/// A number on an axis: four digits at most, no zeros at the end.
+fn tick(value: f64) -> String {
+    let text = number(value);
+    match text.split_once('e') {
+        None if text.contains('.') => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ => text,
+    }
+}
+
 /// The next of 1, 2, 4, 5, 10 times a power of ten; 1 for nothing.
 fn nice(value: f64) -> f64 {
     if !(value > 0.0 && value.is_finite()) {
@@ -172,6 +186,28 @@ mod tests {
     #[test]
     fn axes_end_at_round_numbers() {
         assert_eq!([0.0, 0.9, 1.0, 3.1, 47.0].map(nice), [1.0, 1.0, 1.0, 4.0, 50.0]);
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        assert_eq!([0.0, 0.25, 1.5, 10.0, 375.0].map(tick), ["0", "0.25", "1.5", "10", "375"]);
+    }
+
+    #[test]
+    fn names_along_the_axis_are_those_of_points() {
+        let lines = |n: usize| Lines {
+            title: String::new(),
+            axis: String::new(),
+            at: (1..=n).map(|i| format!("k{i}")).collect(),
+            series: vec![("one".into(), vec![1.0; n])],
+        };
+        let few = lines(6).svg();
+        assert!((1..=6).all(|i| few.contains(&format!(">k{i}<"))), "{few}");
+        let many = lines(32).svg();
+        assert!(many.contains(">k1<") && many.contains(">k32<") && !many.contains(">k31<"));
+        // The legend's, and one for each point.
+        assert_eq!(many.matches("<circle").count(), 33);
+        assert!(!lines(1).svg().contains("NaN") && !lines(0).svg().contains("NaN"));
     }
 
     #[test]

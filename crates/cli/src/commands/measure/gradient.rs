@@ -180,8 +180,8 @@ fn figures(look: Look) -> Vec<(&'static str, String)> {
         };
         let lines = Lines {
             title: format!("{cut}: gradient against backward distance"),
-            axis: "age bin, by its number (0, 1, then doubling)".to_owned(),
-            at: (0..parts.len()).map(|i| i as f64).collect(),
+            axis: "steps between action and loss".to_owned(),
+            at: parts.iter().map(|part| part.trim_start_matches("age ").to_owned()).collect(),
             series: vec![
                 ("norm of the bin".to_owned(), of("age.norm")),
                 ("norm of the sum up to it".to_owned(), of("age.reach")),
