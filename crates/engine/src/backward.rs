@@ -1,7 +1,7 @@
 //! Differentiating a recorded rollout under cuts: the mirror of the instruction list, once per step.
 //!
 //! Two files decide what a cut keeps, and nothing else does: `edges` for state and register edges,
-//! `memory` for the split into near and far slots and for what a projection's weights collect.
+//! `memory` for the split into near and far queries and for what a projection's weights collect.
 
 mod blame;
 mod columns;
@@ -183,7 +183,7 @@ impl<R: Real> Workspace<R> {
                     self.keep_tap(site, t);
                 }
                 if rollout.is_fixed(site, t) {
-                    self.silence(rollout, site, linear, t);
+                    self.silence(site, linear, t);
                     continue;
                 }
                 if let Some(linear) = linear {
@@ -203,7 +203,7 @@ impl<R: Real> Workspace<R> {
 
     fn clear(&mut self) {
         self.totals.iter_mut().for_each(|total| total.fill(R::ZERO));
-        self.ahead.iter_mut().flatten().for_each(Ahead::forget);
+        self.ahead.iter_mut().flatten().flatten().for_each(Ahead::forget);
         self.crosses.iter_mut().flatten().for_each(Tokens::clear);
         self.handed_states
             .iter_mut()
@@ -221,15 +221,11 @@ impl<R: Real> Workspace<R> {
     }
 
     /// A site whose value was fed from outside: its weights and operands receive nothing.
-    fn silence(&mut self, rollout: &Rollout<R>, site: Site, linear: Option<usize>, t: usize) {
+    fn silence(&mut self, site: Site, linear: Option<usize>, t: usize) {
         if let Some(linear) = linear {
             self.silence_weights(linear, t);
         }
         let graph = &self.program.step;
-        if let Op::Attend { cache, .. } = graph.nodes[site].op {
-            let shape = rollout.caches[cache].shape;
-            self.sent[cache].iter_mut().for_each(|sent| sent.silence(shape, t));
-        }
         // Operands' sums must still start.
         for (operand, flow) in graph.operands[site].iter().zip(&graph.flows[site]) {
             if *flow == Flow::Store {

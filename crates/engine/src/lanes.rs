@@ -137,6 +137,11 @@ impl Group {
         self.segment_start(first, to) <= from
     }
 
+    /// Whether a position receives something from later queries; otherwise nothing is kept of them.
+    pub fn looks_back(&self) -> bool {
+        self.segment > 1 || self.far
+    }
+
     /// State edges that one path may pass at most; `None` for any number.
     pub fn state_edges(&self) -> Option<usize> {
         match self.state {

@@ -3,7 +3,7 @@
 //! A run is a stretch of narrow sites without anything else between them. It becomes two lists for the
 //! machine in [`backcut_kernels::columns`], and lists of what crosses its border: values and adjoints are
 //! rows everywhere else. Inside, private values never leave the columns. The bits are those of the
-//! instructions one by one (`local`), which run where a value is fed from outside or watched.
+//! instructions one by one (`local`), which run where values are fed from outside or a roll is watched.
 
 use std::ops::Range;
 
@@ -126,7 +126,8 @@ impl Narrow {
             let read: &[Site] = match graph.nodes[site].op {
                 _ if !graph.active[site] => &[],
                 Op::Unary { x, .. } => &[x, site],
-                Op::Binary { op: Binary::Mul | Binary::Div, a, b } => &[a, b, site],
+                Op::Binary { op: Binary::Mul, a, b } => &[a, b],
+                Op::Binary { op: Binary::Div, b, .. } => &[b, site],
                 Op::WeightedSquare { x, .. } => &[x],
                 _ => &[],
             };
@@ -158,7 +159,8 @@ impl Narrow {
         }
     }
 
-    fn at(&self, site: Site) -> usize {
+    /// Where a site's columns lie.
+    pub fn at(&self, site: Site) -> usize {
         self.places[site].expect("every operand of a narrow site has columns")
     }
 

@@ -7,7 +7,6 @@ use backcut_kernels::columns::{self, ROWS};
 use crate::model::Model;
 use crate::narrow::{Narrow, Run};
 use crate::rollout::{Columns, Rollout};
-use crate::trace::Site;
 
 impl<R: Real> Model<R> {
     pub(crate) fn run_columns(&self, rollout: &mut Rollout<R>, run: &Run, t: usize) {
@@ -15,7 +14,6 @@ impl<R: Real> Model<R> {
         let all_rows = rollout.rows();
         let Rollout { step, columns, .. } = rollout;
         let (file, _) = columns.file.as_chunks_mut();
-        let place = |site: Site| narrow.places[site].expect("it has columns");
         for (group, file) in file.chunks_exact_mut(narrow.columns).enumerate() {
             let rows = |range: std::ops::Range<usize>| {
                 let width = range.len() / all_rows;
@@ -24,12 +22,12 @@ impl<R: Real> Model<R> {
             };
             for &site in &run.takes {
                 let (width, rows) = rows(step.frame.range(site, t));
-                columns::take(self.isa(), width, &step.values[rows], &mut file[place(site)..]);
+                columns::take(self.isa(), width, &step.values[rows], &mut file[narrow.at(site)..]);
             }
             columns::forward(self.isa(), &run.forward, &self.narrow_constants, file);
             for &site in &run.gives {
                 let (width, rows) = rows(step.frame.range(site, t));
-                columns::give(self.isa(), width, &file[place(site)..], &mut step.values[rows]);
+                columns::give(self.isa(), width, &file[narrow.at(site)..], &mut step.values[rows]);
             }
         }
     }

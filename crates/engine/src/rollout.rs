@@ -235,7 +235,8 @@ impl<R: Real> Rollout<R> {
 
     /// Values of a tap, state, register or input at one step, `[row][column]`.
     ///
-    /// Other sites are kept only where a derivative needs them, and narrow ones perhaps not as rows.
+    /// Other sites are kept only where a derivative needs them. Narrow ones among them are rows after
+    /// [`crate::Model::roll_checked`] alone; otherwise this is what such a roll left behind, or zeros.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
         &self.step.values[self.step.frame.range(site, t)]
     }

@@ -13,7 +13,7 @@ use crate::graph::Graph;
 use crate::lanes::Plan;
 use crate::local::Adjoints;
 use crate::program::{LinearSite, Program};
-use crate::rollout::Rollout;
+use crate::rollout::{Attended, Rollout};
 use crate::trace::Site;
 
 /// Steps whose adjoints wait for one weight product. Measured on one quadrotor update: 4 costs 2%
@@ -95,9 +95,11 @@ pub struct Workspace<R> {
     pub(crate) condition_adjoints: Adjoints<R>,
     /// Adjoints of narrow sites: `[lane][group][column]`.
     pub(crate) columns: Aligned<R>,
-    /// `[cache][lane]`: what the queries of every step sent to earlier positions.
+    /// `[cache][lane]`: what the queries of every step sent to earlier positions; of the step at hand
+    /// alone where a lane does not look back.
     pub(crate) sent: Vec<Vec<Sent<R>>>,
-    pub(crate) ahead: Vec<Vec<Ahead<R>>>,
+    /// `[cache][lane]`, where a lane looks back.
+    pub(crate) ahead: Vec<Vec<Option<Ahead<R>>>>,
     /// `[cross][lane]`: adjoints of condition keys and values.
     pub(crate) crosses: Vec<Vec<Tokens<R>>>,
     /// `[set]`: the same for attention inside the condition, reused by every lane.
@@ -148,16 +150,16 @@ impl<R: Real> Workspace<R> {
         let plan = Plan::new(&program, steps - prefix, cuts, share)?;
         let chunk = chunk.clamp(1, steps - prefix);
         let lanes = plan.lanes;
-        let sent = rollout
-            .caches
-            .iter()
-            .map(|a| (0..lanes).map(|_| Sent::new(a.shape, steps)).collect())
-            .collect();
-        let ahead = rollout
-            .caches
-            .iter()
-            .map(|a| (0..lanes).map(|_| Ahead::new(a.shape)).collect())
-            .collect();
+        let looks_back = |lane: usize| plan.group_of(lane).looks_back();
+        let sent = |a: &Attended<R>| {
+            let queries = |lane: usize| if looks_back(lane) { steps } else { 1 };
+            (0..lanes).map(|lane| Sent::new(a.shape, queries(lane))).collect()
+        };
+        let ahead = |a: &Attended<R>| {
+            (0..lanes).map(|lane| looks_back(lane).then(|| Ahead::new(a.shape))).collect()
+        };
+        let (sent, ahead) =
+            (rollout.caches.iter().map(sent).collect(), rollout.caches.iter().map(ahead).collect());
         let tokens = program.tokens();
         let crosses = rollout
             .crosses
@@ -259,7 +261,7 @@ impl<R: Real> Workspace<R> {
             + self.condition_adjoints.bytes()
             + self.columns.bytes()
             + self.sent.iter().flatten().map(Sent::bytes).sum::<usize>()
-            + self.ahead.iter().flatten().map(Ahead::bytes).sum::<usize>()
+            + self.ahead.iter().flatten().flatten().map(Ahead::bytes).sum::<usize>()
             + tokens.map(Tokens::bytes).sum::<usize>()
             + collected.map(Collected::bytes).sum::<usize>()
             + self.handed_states.iter().chain(&self.handed_registers).map(reals).sum::<usize>()

@@ -19,19 +19,14 @@ pub struct Aligned<R> {
 }
 
 impl<R: Copy + Default> Aligned<R> {
-    /// Numbers that fill a cache line: what a place in a buffer is padded to.
-    pub const LINE: usize = LINE / size_of::<R>();
+    /// Numbers that fill a cache line.
+    const LINE: usize = LINE / size_of::<R>();
 
     /// `len` zeros.
     pub fn zeros(len: usize) -> Self {
         let data = vec![R::default(); len + Self::LINE];
         let start = line_in(&data, Self::LINE);
         Self { data, start, len }
-    }
-
-    /// The first multiple of a cache line that is not below `len`.
-    pub fn padded(len: usize) -> usize {
-        len.next_multiple_of(Self::LINE)
     }
 
     /// Heap bytes held, slack included.

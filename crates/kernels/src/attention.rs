@@ -30,7 +30,7 @@ use softmax::{softmax, softmax_adjoint};
 pub const PAD: usize = 16;
 
 /// Neighbouring positions whose sums over later queries are taken together: their sums for as many
-/// features fill half of the registers.
+/// features fill half of the registers of AVX-512.
 pub const NEIGHBOURS: usize = 4;
 
 /// The shape shared by every call on one cache.

@@ -33,8 +33,8 @@ pub(crate) trait Vectors<R: Real>: Copy {
     /// Whether 16 registers of 16 lanes are a square that [`Vectors::transpose`] can turn.
     const TURNS: bool = false;
     /// Transposes a 16 x 16 matrix.
-    fn transpose(self, square: [Self::Vector; 16]) -> [Self::Vector; 16] {
-        square
+    fn transpose(self, _square: [Self::Vector; 16]) -> [Self::Vector; 16] {
+        unreachable!("only where `TURNS`")
     }
 }
 

@@ -101,7 +101,7 @@ impl Case {
         Ok((model, rollout))
     }
 
-    /// Every value that the rollout keeps, and its loss, as bits.
+    /// Every value that the rollout keeps as rows, and its loss, as bits.
     fn bytes(&self, rollout: &Rollout<f64>) -> Vec<u64> {
         let sites = 0..self.program.nodes().len();
         let values = sites.flat_map(|site| rollout.values(site));

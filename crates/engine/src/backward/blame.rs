@@ -88,6 +88,7 @@ impl<R: Real> Workspace<R> {
             several => format!("one of the edges from {} of the same step", several.join(", ")),
         }
     }
+
     /// Whether later queries gave a position something bad.
     fn is_bad(
         &self,

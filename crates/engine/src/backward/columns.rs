@@ -8,7 +8,6 @@ use super::BackwardError;
 use crate::model::Model;
 use crate::narrow::Run;
 use crate::rollout::Rollout;
-use crate::trace::Site;
 use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
@@ -31,11 +30,10 @@ impl<R: Real> Workspace<R> {
                 let rows = |width: usize| {
                     group * ROWS * width..((group + 1) * ROWS).min(self.rows) * width
                 };
-                let place = |site: Site| narrow.places[site].expect("it has columns");
                 for &site in &run.takes_adjoints {
                     let width = self.program.step.width(site);
                     let from = &self.adjoints.data[self.adjoints.range(site, lane)];
-                    columns::take(isa, width, &from[rows(width)], &mut file[place(site)..]);
+                    columns::take(isa, width, &from[rows(width)], &mut file[narrow.at(site)..]);
                 }
                 columns::backward(isa, &run.backward, &model.narrow_constants, values, file);
                 let all = if watched { &run.reached[..] } else { &[] };
@@ -43,7 +41,7 @@ impl<R: Real> Workspace<R> {
                     let width = self.program.step.width(site);
                     let range = self.adjoints.range(site, lane);
                     let to = &mut self.adjoints.data[range];
-                    columns::give(isa, width, &file[place(site)..], &mut to[rows(width)]);
+                    columns::give(isa, width, &file[narrow.at(site)..], &mut to[rows(width)]);
                 }
             }
         }

@@ -29,7 +29,7 @@ impl<R: Real> Workspace<R> {
                     let range = self.adjoints.range(site, lane);
                     let target = &mut self.adjoints.data[range];
                     let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                    let ahead = Some(&mut self.ahead[edge.0][lane]);
+                    let ahead = self.ahead[edge.0][lane].as_mut();
                     let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
                     leave_slot(isa, later.shape(), width, Leave::Add, slot, target);
                 }
@@ -37,7 +37,7 @@ impl<R: Real> Workspace<R> {
         }
     }
 
-    /// Causal attention: the query's adjoint and its own position's; later positions' turns come.
+    /// Causal attention: the query's adjoint and its own position's. Earlier positions have their turn.
     pub(super) fn attention(
         &mut self,
         model: &Model<R>,
@@ -47,7 +47,7 @@ impl<R: Real> Workspace<R> {
         cache: usize,
         t: usize,
     ) {
-        let graph = &self.program.step;
+        let (isa, graph) = (model.isa(), &self.program.step);
         let attended = &rollout.caches[cache];
         let (width, len) = (graph.width(site), graph.width(site) * self.rows);
         let reads = rollout.spec.reads_at(t);
@@ -56,14 +56,15 @@ impl<R: Real> Workspace<R> {
         let (before, own) = self.adjoints.split(site);
         for (lane, dout) in own.chunks_exact(len).enumerate() {
             let sent = &mut self.sent[cache][lane];
+            let at = if self.plan.group_of(lane).looks_back() { t } else { 0 };
             // A query that does not learn keeps its adjoint in its own, unread place.
             let dq = &mut before[starts[0] + lane * len..][..len];
             attend_adjoint(
-                model.isa(),
+                isa,
                 attended.shape,
                 reads,
                 width,
-                t,
+                at,
                 &attended.cache,
                 attended.probabilities_at(t),
                 dout,
@@ -78,7 +79,7 @@ impl<R: Real> Workspace<R> {
             {
                 if flow != Flow::None {
                     let to = &mut before[start + lane * len..][..len];
-                    credit.own(model.isa(), side, t, width, leave(flow), to, &mut self.scratch);
+                    credit.own(isa, side, t, at, width, leave(flow), to, &mut self.scratch);
                 }
             }
         }
@@ -120,7 +121,7 @@ impl<R: Real> Workspace<R> {
                     full.copy_from_slice(from);
                     for &edge in edges {
                         let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                        let ahead = Some(&mut self.ahead[edge.0][lane]);
+                        let ahead = self.ahead[edge.0][lane].as_mut();
                         let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
                         leave_slot(isa, later.shape(), linear.n_out, Leave::Add, slot, full);
                     }
@@ -139,7 +140,7 @@ impl<R: Real> Workspace<R> {
                     let range = self.adjoints.range(linear.site, lane);
                     let target = &mut self.adjoints.data[range];
                     let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                    let ahead = Some(&mut self.ahead[edge.0][lane]);
+                    let ahead = self.ahead[edge.0][lane].as_mut();
                     let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
                     leave_slot(isa, later.shape(), linear.n_out, how, slot, target);
                 }
@@ -208,7 +209,14 @@ impl<R: Real> Later<'_, R> {
         let beyond = first + NEIGHBOURS;
         let are_all = *reads == MemoryReads::All && queries.end == steps;
         let usable = are_all && queries.start <= beyond && beyond < steps;
-        if let Some(ahead) = ahead.filter(|_| usable) {
+        let attention = self.rollout.program().caches[cache].site;
+        if !self.rollout.fixed.is_empty() || !self.rollout.program().step.active[attention] {
+            // Queries whose result was fed from outside, or reaches nothing, send nothing.
+            slot.fill(R::ZERO);
+            for query in queries.rev().filter(|&q| self.sends(attention, q)) {
+                credit.later(isa, side, self.t, query..query + 1, slot);
+            }
+        } else if let Some(ahead) = ahead.filter(|_| usable) {
             let half = &mut ahead.halves[side as usize];
             if half.first != Some(first) {
                 credit.later_of_neighbours(isa, side, first, beyond..steps, &mut half.slots);
@@ -221,6 +229,12 @@ impl<R: Real> Later<'_, R> {
             credit.later(isa, side, self.t, queries, slot);
         }
         slot
+    }
+}
+
+impl<R: Real> Later<'_, R> {
+    fn sends(&self, attention: Site, query: usize) -> bool {
+        self.rollout.program().step.active[attention] && !self.rollout.is_fixed(attention, query)
     }
 }
 

@@ -33,13 +33,6 @@ impl<R: Real> Sent<R> {
         Self { outs: Stack::new(shape, queries), scores }
     }
 
-    /// The query sends nothing.
-    pub fn silence(&mut self, shape: Shape, query: usize) {
-        let len = shape.probability_len();
-        self.scores[query * len..][..len].fill(R::ZERO);
-        self.outs.zero(shape, query);
-    }
-
     /// Heap bytes held.
     pub fn bytes(&self) -> usize {
         self.outs.bytes() + self.scores.bytes()
@@ -69,18 +62,20 @@ impl<R: Real> Credit<'_, R> {
         }
     }
 
-    /// What the query at `position` sends to its own position, to rows that lie `stride` apart.
+    /// What the query at `position` sends to its own position, to rows that lie `stride` apart; it is at
+    /// `at` of what was sent.
     pub fn own(
         &self,
         isa: Isa,
         side: Side,
         position: usize,
+        at: usize,
         stride: usize,
         how: Leave<R>,
         to: &mut [R],
         scratch: &mut [R],
     ) {
-        vectors::run(isa, OwnWork { credit: *self, side, position, stride, how, to, scratch });
+        vectors::run(isa, OwnWork { credit: *self, side, position, at, stride, how, to, scratch });
     }
 
     /// Adds what `queries` send to `position`, the last query first, to `slot`, which
@@ -114,6 +109,7 @@ struct OwnWork<'a, R> {
     credit: Credit<'a, R>,
     side: Side,
     position: usize,
+    at: usize,
     stride: usize,
     how: Leave<R>,
     to: &'a mut [R],
@@ -125,12 +121,17 @@ impl<R: Real> Work<R> for OwnWork<'_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, v: T) {
-        let Self { credit, side, position, .. } = self;
+        let Self { credit, side, position, at, .. } = self;
         let (shape, lanes) = (credit.shape, credit.shape.lanes());
         let (weights, x) = credit.terms(side);
-        let at = position * shape.probability_len() + position * lanes;
+        // Scores and outputs are among what was sent; probabilities and queries are the forward's.
+        let (query, place) = match side {
+            Side::Key => (at, position),
+            Side::Value => (position, at),
+        };
+        let from = query * shape.probability_len() + position * lanes;
         let slot = &mut self.scratch[..shape.slot_len()];
-        weigh(v, shape, &weights[at..at + lanes], (x, position), slot);
+        weigh(v, shape, &weights[from..from + lanes], (x, place), slot);
         leave(v, shape, Place::ALONE, self.stride, self.how, slot, self.to);
     }
 }

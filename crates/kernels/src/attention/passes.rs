@@ -1,4 +1,4 @@
-//! The sums of attention: scores, softmax, mixtures, and their adjoints, lane by lane.
+//! The sums of attention: scores, mixtures, and what positions receive, lane by lane.
 
 use std::ops::Range;
 

@@ -32,14 +32,6 @@ impl<R: Real> Stack<R> {
         self.data.fill(R::ZERO);
     }
 
-    /// Forgets what `position` holds.
-    pub(super) fn zero(&mut self, shape: Shape, position: usize) {
-        let len = shape.dim * PAD;
-        for block in self.data.chunks_exact_mut(self.capacity * len) {
-            block[position * len..][..len].fill(R::ZERO);
-        }
-    }
-
     /// Stores one key, value or query per row at `position`; row `r` is read at `r * stride`.
     pub fn put(&mut self, isa: Isa, shape: Shape, position: usize, stride: usize, from: &[R]) {
         let place = self.place(position);

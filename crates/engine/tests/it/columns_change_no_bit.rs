@@ -1,12 +1,10 @@
-//! Narrow sites run column by column, or one by one where something is watched or fed from outside. The
-//! two ways give the same bits: values, losses, gradients under every cut, adjoints of taps.
+//! Narrow sites run column by column, or one by one where values are fed from outside or a roll is watched.
+//! The two ways give the same bits: values, losses, gradients under every cut, adjoints of taps.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod common;
-
-use backcut_engine::{Model, Rollout, Trace, Workspace};
+use crate::common::{Case, KINDS, bits, cuts, spec};
+use backcut_engine::{Model, Rollout, Seeds, Trace, Workspace, state_jacobians};
 use backcut_kernels::{Isa, Real};
-use common::{Case, KINDS, bits, cuts, spec};
 
 /// Rolled in columns, and the same batch rolled in rows.
 fn both_ways<R: Real>(case: &Case, isa: Isa) -> (Model<R>, [Rollout<R>; 2]) {
@@ -34,11 +32,14 @@ fn agrees<R: Real>(case: &Case, isa: Isa, kinds: &[&str]) {
                 .collect();
             workspace.backward(&model, rollout).unwrap();
             let gradients: Vec<_> = (0..cuts.len()).map(|i| bits(workspace.gradient(i))).collect();
-            let steps = case.spec.prefix..case.spec.steps;
-            let adjoint = |name: &&&str, t: usize| bits(workspace.adjoint(name, 0, t).unwrap());
-            let adjoints: Vec<_> =
-                kept.iter().flat_map(|name| steps.clone().map(move |t| (name, t))).collect();
-            let adjoints: Vec<_> = adjoints.iter().map(|(name, t)| adjoint(name, *t)).collect();
+            let mut adjoints = Vec::new();
+            for name in kept {
+                for t in case.spec.prefix..case.spec.steps {
+                    for i in 0..cuts.len() {
+                        adjoints.push(bits(workspace.adjoint(name, i, t).unwrap()));
+                    }
+                }
+            }
             let mut checked = Workspace::new(rollout, &cuts).unwrap();
             checked.backward_checked(&model, rollout).unwrap();
             let checked: Vec<_> = (0..cuts.len()).map(|i| bits(checked.gradient(i))).collect();
@@ -66,6 +67,29 @@ fn random_programs_agree() {
         }
     }
     assert!(in_columns > 12, "{in_columns} programs ran in columns");
+}
+
+#[test]
+fn seeds_and_jacobians_agree() {
+    for seed in 0..6 {
+        let case = Case::random(seed, spec(11, 5)).rounded_to_f32();
+        let (model, rollouts) = both_ways::<f32>(&case, Isa::detect());
+        let width = case.program.width(case.program.tap("action").unwrap());
+        let values: Vec<f32> = (0..5 * 11 * width).map(|i| (i as f32).sin()).collect();
+        let one = Seeds { loss: 0.5, taps: vec![("action".to_owned(), values)] };
+        let found = rollouts.each_ref().map(|rollout| {
+            let mut workspace = Workspace::for_seeds(rollout, &cuts(&KINDS)).unwrap();
+            workspace.backward_seeded(&model, rollout, &vec![one.clone(); KINDS.len()]).unwrap();
+            let jacobians = state_jacobians(&model, rollout).unwrap();
+            let gradients = (0..KINDS.len()).flat_map(|i| bits(workspace.gradient(i)));
+            let places = (0..5).flat_map(|t| (0..11).map(move |row| (t, row)));
+            let local = places.flat_map(|(t, row)| {
+                [bits(jacobians.at(t, row)), bits(jacobians.loss_at(t, row))].concat()
+            });
+            gradients.chain(local).collect::<Vec<_>>()
+        });
+        assert!(found[0] == found[1], "seed {seed}");
+    }
 }
 
 /// Every function, on operands that come from rows and from columns, twice, wide and single, with a

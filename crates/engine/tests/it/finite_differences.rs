@@ -1,11 +1,9 @@
 //! Full credit is the derivative: FF equals central differences of the engine's own loss.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
+use crate::common::{Case, norm, spec};
 use backcut_engine::oracle::{OracleSpec, Random, directional_derivative, random_direction};
 use backcut_kernels::Isa;
-use common::{Case, norm, spec};
 
 /// Error of FF along random directions, relative to the gradient's norm.
 fn worst_error(case: &Case, seed: u64) -> f64 {

@@ -1,14 +1,12 @@
 //! The edge list's counts are those the oracle makes while it places stop-gradients.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::common::{Case, KINDS, cut, spec};
 use backcut_engine::edges::{EdgeList, Fate, Reach, Through};
 use backcut_engine::oracle::{self, EdgeKind, FixedValues, Objective, OracleSpec, Random};
 use backcut_engine::{BackwardError, Cut, MemoryCredit, MemoryReads, Program, Trace};
-use common::{Case, KINDS, cut, spec};
 use proptest::prelude::*;
 
 type Counts = BTreeMap<(&'static str, String, usize, &'static str), usize>;

@@ -1,14 +1,12 @@
 //! What is exported is what the rollout was given, bit by bit, and enough to run it again.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{Case, bits, spec};
 use backcut_engine::oracle::{FixedValues, OracleSpec, Random};
 use backcut_engine::{Cut, ExportError, Model, Rollout, Workspace, export};
 use backcut_kernels::{Isa, Real};
-use common::{Case, bits, spec};
 use safetensors::{Dtype, SafeTensors};
 
 /// A tensor of the file in the working precision.

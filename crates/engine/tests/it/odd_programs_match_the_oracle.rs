@@ -2,11 +2,9 @@
 //! sites, parameters and carried values can coincide, compared with the oracle.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
+use crate::common::{Case, KINDS, cut, cuts, distance, norm, spec};
 use backcut_engine::oracle::OracleSpec;
 use backcut_engine::{Init, Program, Trace, TraceError, Var};
-use common::{Case, KINDS, cut, cuts, distance, norm, spec};
 
 /// A state that feeds the observation, one attention made by `memory`, and a loss.
 fn around(

@@ -1,14 +1,12 @@
 //! Every graph has FF's forward, byte for byte: a backward leaves the record alone, whatever its cut.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
+use crate::common::{Case, KINDS, bits, cut, spec};
 use backcut_engine::{Rollout, Workspace};
 use backcut_kernels::{Isa, Real};
-use common::{Case, KINDS, bits, cut, spec};
 use proptest::prelude::*;
 
-/// Every value and probability of a rollout, as bits.
+/// Every value that a rollout keeps as rows, and every probability, as bits.
 fn bytes<R: Real>(case: &Case, rollout: &Rollout<R>) -> Vec<u64> {
     let mut all = Vec::new();
     for site in 0..case.program.nodes().len() {

@@ -1,14 +1,12 @@
 //! For every kind of cut: the engine's gradient is the scalar oracle's.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
-use backcut_engine::Workspace;
+use crate::common::{Case, KINDS, cut, cuts, distance, spec};
 use backcut_engine::oracle::{
     EdgeKind, FixedValues, OracleSpec, PolicySizes, Random, WrongEdge, policy_by_hand, trace_policy,
 };
+use backcut_engine::{Trace, Workspace};
 use backcut_kernels::{Isa, Real};
-use common::{Case, KINDS, cut, cuts, distance, spec};
 use proptest::prelude::*;
 
 /// Largest distance over the cuts, relative to the norm of each gradient.
@@ -195,5 +193,37 @@ proptest! {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (error, name) = worst::<f64>(&case, &names);
         prop_assert!(error < 1e-10, "{}: {:.1e}", name, error);
+    }
+}
+
+/// Attention, a residual sum (which is the home of its linear term's adjoint) and a linear site, fed from
+/// outside, in a workspace that differentiated another rollout before.
+#[test]
+fn attention_sums_and_linear_sites_from_outside_in_a_used_workspace() {
+    let t = Trace::new();
+    let (body, x) = (t.state("body", 4), t.input("x", 4));
+    let hidden = t.linear("embed", t.concat(&[body, x]), 4).tanh();
+    let (key, value) = (t.linear("w_k", hidden, 4), t.linear("w_v", hidden, 4));
+    let read = t.tap("read", t.attend("cache", hidden, key, value, 2));
+    let sum = t.tap("sum", hidden + t.linear("w_o", read, 4));
+    let plain = t.tap("plain", t.linear("head", sum, 4));
+    let next = body * 0.8 + plain.tanh() * 0.3;
+    t.next("body", next);
+    t.loss((next - x).square().sum());
+    let mut case = Case::new(t.compile().unwrap(), 5, spec(2, 11));
+    let (model, clean) = case.rolled::<f64>(Isa::detect());
+    let mut workspace = Workspace::with_chunk(&clean, &cuts(&KINDS), 4).unwrap();
+    workspace.backward(&model, &clean).unwrap();
+    let mut random = Random::new(5);
+    for (site, first) in [("read", 6), ("sum", 8), ("plain", 1)] {
+        let mut row = || (0..4).map(|_| random.uniform(-1.0, 1.0)).collect::<Vec<_>>();
+        let values = (0..2).map(|_| (0..2).map(|_| row()).collect()).collect();
+        case.spec.overrides.push(FixedValues { site: site.into(), first, values });
+    }
+    let (model, rollout) = case.rolled::<f64>(Isa::detect());
+    workspace.backward(&model, &rollout).unwrap();
+    for (i, name) in KINDS.iter().enumerate() {
+        let error = distance(workspace.gradient(i), &case.oracle(cut(name)).gradient);
+        assert!(error < 1e-10, "{name}: {error:.1e}");
     }
 }

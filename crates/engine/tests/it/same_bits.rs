@@ -1,18 +1,18 @@
 //! The same bits on every code path, for every chunk length, batch and number of threads.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
+use crate::common::{Case, KINDS, backward_many, bits, cuts, spec};
 use backcut_engine::Workspace;
-use backcut_engine::oracle::{OracleInputs, OracleSpec};
+use backcut_engine::oracle::{OracleInputs, OracleSpec, PolicySizes, trace_policy};
 use backcut_kernels::{Isa, Real};
-use common::{Case, KINDS, bits, cuts, spec};
 
-/// Values of all sites and gradients of all kinds of cuts, as bits.
+/// Values of all sites (watched, so that narrow ones are rows) and gradients of all kinds of cuts, as bits.
 fn everything<R: Real>(case: &Case, isa: Isa, chunk: usize) -> (Vec<u64>, Vec<u64>) {
     let (model, rollout) = case.rolled::<R>(isa);
+    let mut watched = rollout.clone();
+    model.roll_checked(&mut watched).unwrap();
     let sites = 0..case.program.nodes().len();
-    let values = sites.flat_map(|site| bits(rollout.values(site))).collect();
+    let values = sites.flat_map(|site| bits(watched.values(site))).collect();
     let cuts = cuts(&KINDS);
     let mut workspace = Workspace::with_chunk(&rollout, &cuts, chunk).unwrap();
     workspace.backward(&model, &rollout).unwrap();
@@ -36,6 +36,43 @@ fn every_dispatch_path() {
                 "f64, seed {seed}: {isa:?} differs from {:?}",
                 paths[0]
             );
+        }
+    }
+}
+
+/// Heads of 16 features in whole squares, of 24 = 16 + 8, of 9 = 8 + 1; more steps than neighbours.
+#[test]
+fn every_dispatch_path_of_wide_heads() {
+    for (width, heads, rows) in [(32, 2, 8), (48, 2, 8), (18, 2, 5)] {
+        let sizes = PolicySizes { width, heads, layers: 1, max_steps: 10 };
+        let case = Case::new(trace_policy(sizes).unwrap(), 3, spec(rows, 10));
+        let paths = Isa::available();
+        for isa in &paths[1..] {
+            assert!(
+                everything::<f32>(&case, *isa, 4) == everything::<f32>(&case, paths[0], 4),
+                "f32, width {width}: {isa:?}"
+            );
+            assert!(
+                everything::<f64>(&case, *isa, 4) == everything::<f64>(&case, paths[0], 4),
+                "f64, width {width}: {isa:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_workspace_used_on_other_reads() {
+    let cuts = cuts(&KINDS);
+    let of = |window| Case::random_caches(1, OracleSpec { window, ..spec(3, 13) });
+    let case = of(None);
+    let windowed = Case { program: case.program.clone(), ..of(Some(3)) };
+    let (model, all) = case.rolled::<f32>(Isa::detect());
+    let (other, few) = windowed.rolled::<f32>(Isa::detect());
+    let mut workspace = Workspace::new(&all, &cuts).unwrap();
+    for (model, rollout) in [(&model, &all), (&other, &few), (&model, &all)] {
+        workspace.backward(model, rollout).unwrap();
+        for (i, fresh) in backward_many(model, rollout, &cuts).iter().enumerate() {
+            assert!(bits(workspace.gradient(i)) == bits(fresh), "{}", cuts[i]);
         }
     }
 }
@@ -71,8 +108,11 @@ fn some_rows(inputs: &OracleInputs, rows: &[usize]) -> OracleInputs {
 
 /// One row's values at every site and step.
 fn row_values<R: Real>(case: &Case, row: usize) -> Vec<u64> {
-    let (_, rollout) = case.rolled::<R>(Isa::detect());
+    let (model, mut rollout) = case.rolled::<R>(Isa::detect());
     let mut all = vec![rollout.row_loss().unwrap()[row].to_bits()];
+    // Watched, so that narrow sites are rows as well.
+    model.roll_checked(&mut rollout).unwrap();
+    all.push(rollout.row_loss().unwrap()[row].to_bits());
     for site in 0..case.program.nodes().len() {
         let width = case.program.width(site);
         for t in 0..rollout.steps() {

@@ -1,12 +1,10 @@
 //! Adjoints that a caller puts in at taps, and adjoints read out at them, under every kind of cut.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
+use crate::common::{Case, KINDS, cut, cuts, distance, spec};
 use backcut_engine::oracle::{FixedValues, Objective, OracleSpec, Random};
 use backcut_engine::{Seeds, Workspace};
 use backcut_kernels::Isa;
-use common::{Case, KINDS, cut, cuts, distance, spec};
 
 /// Random seeds at some taps.
 fn objective(case: &Case, random: &mut Random) -> Objective {
