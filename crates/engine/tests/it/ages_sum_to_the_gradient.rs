@@ -1,8 +1,6 @@
 //! The decomposition by age adds up to the gradient it decomposes, and the state Jacobians it rests on
 //! equal central differences of the closed loop.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
 use std::sync::Arc;
 
 use backcut_engine::{

@@ -1,6 +1,5 @@
 //! Narrow sites run column by column, or one by one where values are fed from outside or a roll is watched.
 //! The two ways give the same bits: values, losses, gradients under every cut, adjoints of taps.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use crate::common::{Case, KINDS, bits, cuts, spec};
 use backcut_engine::{Model, Rollout, Seeds, Trace, Workspace, state_jacobians};

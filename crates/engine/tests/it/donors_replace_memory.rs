@@ -1,7 +1,5 @@
 //! A donor's memory in place of one's own: what it must change, what it must not, and what is refused.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
 use std::sync::Arc;
 
 use backcut_engine::{

@@ -1,5 +1,4 @@
 //! The edge list's counts are those the oracle makes while it places stop-gradients.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! What is exported is what the rollout was given, bit by bit, and enough to run it again.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Full credit is the derivative: FF equals central differences of the engine's own loss.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{Case, norm, spec};
 use backcut_engine::oracle::{OracleSpec, Random, directional_derivative, random_direction};

@@ -1,5 +1,4 @@
 //! Every graph has FF's forward, byte for byte: a backward leaves the record alone, whatever its cut.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{Case, KINDS, bits, cut, spec};
 use backcut_engine::{Rollout, Workspace};

@@ -1,5 +1,4 @@
 //! For every kind of cut: the engine's gradient is the scalar oracle's.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{Case, KINDS, cut, cuts, distance, spec};
 use backcut_engine::oracle::{

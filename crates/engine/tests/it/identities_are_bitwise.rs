@@ -1,5 +1,4 @@
 //! Cuts that are equal by definition give the same bits; cuts that are not, do not.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{Case, KINDS, backward_many, bits, cut, cuts, distance, spec};
 use backcut_engine::Cut;

@@ -1,6 +1,5 @@
 //! A NaN or an infinity stops a pass with the first instruction, step and row named, and in the
 //! backward the edge along which it came.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

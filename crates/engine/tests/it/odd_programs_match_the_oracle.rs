@@ -1,6 +1,5 @@
 //! Programs that a person may write and a generator of reasonable ones does not: every way in which
 //! sites, parameters and carried values can coincide, compared with the oracle.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{Case, KINDS, cut, cuts, distance, norm, spec};
 use backcut_engine::oracle::OracleSpec;

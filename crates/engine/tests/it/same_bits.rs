@@ -1,5 +1,4 @@
 //! The same bits on every code path, for every chunk length, batch and number of threads.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{Case, KINDS, backward_many, bits, cuts, spec};
 use backcut_engine::Workspace;

@@ -1,5 +1,4 @@
 //! Adjoints that a caller puts in at taps, and adjoints read out at them, under every kind of cut.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{Case, KINDS, cut, cuts, distance, spec};
 use backcut_engine::oracle::{FixedValues, Objective, OracleSpec, Random};
