@@ -1,12 +1,10 @@
 //! A replayed update is training's own, bit by bit, whatever the cut and whether or not it was clipped.
 
-mod common;
-
+use crate::common::{quadrotor, subject, trained, value, with_clip};
 use backcut_engine::Cut;
 use backcut_measure::{Layer, Measurement, Rig, measure, replayed_hash};
 use backcut_systems::Stream;
 use backcut_training::{Arm, Trainer};
-use common::{quadrotor, subject, trained, value, with_clip};
 
 #[test]
 fn every_cut_replays_what_the_trainer_does() {

@@ -1,12 +1,8 @@
 //! Probes on a policy's own inputs and on a reference's.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
-mod small_quadrotor;
-
+use crate::small_quadrotor::{config, state, subject, value};
 use backcut_measure::probe::{Inputs, ProbeOptions, gather, probe};
 use backcut_measure::{MeasureError, Measurement, measure};
-use small_quadrotor::{config, state, subject, value};
 
 #[test]
 fn exact_readings_are_decoded_exactly_and_noise_is_not() {

@@ -1,12 +1,10 @@
 //! FD and F_SG send the same adjoints everywhere: their gradients differ in the key and value
 //! projections and, exactly, nowhere else.
 
-mod common;
-
+use crate::common::{arm, quadrotor, subject, trained, value};
 use backcut_engine::Cut;
 use backcut_measure::{Measurement, Rig, measure};
 use backcut_systems::System;
-use common::{arm, quadrotor, subject, trained, value};
 
 #[test]
 fn every_other_parameter_agrees_bit_by_bit() {

@@ -1,12 +1,9 @@
 //! The traced step and the plain simulation are two writings of the same task.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-mod common;
-
+use crate::common::{key, model, rollout, small, tap};
 use backcut_systems::quadrotor::simulation::{Point, Vehicle, loss, token};
 use backcut_systems::quadrotor::{Batch, HORIZON, STATE, TOKEN, VelocityReading};
 use backcut_systems::{Stream, System};
-use common::{key, model, rollout, small, tap};
 
 fn three(values: &[f64], at: usize) -> [f64; 3] {
     std::array::from_fn(|i| values[3 * at + i])

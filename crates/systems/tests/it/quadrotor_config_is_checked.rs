@@ -1,7 +1,4 @@
 //! Only sound configurations run; the others say what is wrong and what to do.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
-
-mod common;
 
 use backcut_systems::System;
 use backcut_systems::quadrotor::{QuadrotorConfig, QuadrotorError, VelocityReading};

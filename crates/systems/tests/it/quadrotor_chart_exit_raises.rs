@@ -1,14 +1,11 @@
 //! Leaving the chart of Euler angles is an error that says who and when; nothing is clipped.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-mod common;
-
+use crate::common::{key, rollout, small};
 use backcut_engine::{Model, RollError, Rollout};
 use backcut_kernels::Isa;
 use backcut_systems::quadrotor::simulation::Vehicle;
 use backcut_systems::quadrotor::{PITCH_LIMIT, Quadrotor, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
-use common::{key, rollout, small};
 
 /// A policy whose every weight is zero commands no rates.
 fn roll(system: &Quadrotor, rollout: &mut Rollout<f64>) -> Result<f64, RollError> {

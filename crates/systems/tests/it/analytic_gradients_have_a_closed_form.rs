@@ -1,7 +1,5 @@
 //! Every cut of the engine equals the analytic system's formula, and cuts that must differ do.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
 use backcut_engine::{Cut, Model, Rollout, Workspace};
 use backcut_kernels::Isa;
 use backcut_kernels::random::Stream;

@@ -1,8 +1,6 @@
 //! Facts of mechanics that hold whatever the policy does.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-mod common;
-
+use crate::common::{key, rollout, small, tap};
 use backcut_engine::{ForwardSpec, Model, Override};
 use backcut_kernels::Isa;
 use backcut_systems::quadrotor::simulation::{Matrix, Vehicle, transpose, turn, world_to_body};
@@ -10,7 +8,6 @@ use backcut_systems::quadrotor::{
     GRAVITY, InitialSpread, Quadrotor, STATE, THRUST_RANGE, VelocityReading,
 };
 use backcut_systems::{Stream, System};
-use common::{key, rollout, small, tap};
 use proptest::prelude::*;
 
 fn vector(range: std::ops::Range<f64>) -> impl Strategy<Value = [f64; 3]> {

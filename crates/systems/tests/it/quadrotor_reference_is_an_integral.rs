@@ -1,7 +1,4 @@
 //! Reference positions are the integral of reference velocities, which are sinusoids in their ranges.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
-
-mod common;
 
 use backcut_systems::quadrotor::{DT, PANEL_ROWS, QuadrotorConfig};
 

@@ -1,7 +1,5 @@
 //! The nested ridge probe against scikit-learn's on the same data and folds (`data/ridge.py`).
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
 use backcut_measure::probe::{Folds, STRENGTHS, Samples, score};
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
 
-#[path = "../../../training/tests/common/point_mass.rs"]
+#[path = "../../../../training/tests/common/point_mass.rs"]
 pub mod point_mass;
 
 pub use point_mass::*;

@@ -1,13 +1,11 @@
 //! Groups partition the parameters and ages the gradient: their parts add up to the whole.
 
-mod common;
-
+use crate::common::{arm, quadrotor, subject, trained, value};
 use backcut_engine::{BackwardError, Cut};
 use backcut_measure::{
     ALL, GradientOptions, MeasureError, Measurement, Rig, age_bins, ages, geometry_of_gradients,
     gradient, measure,
 };
-use common::{arm, quadrotor, subject, trained, value};
 
 #[test]
 fn squared_norms_of_groups_add_up() {

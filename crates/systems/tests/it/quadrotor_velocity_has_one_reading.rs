@@ -1,13 +1,10 @@
 //! Every velocity entry of the token comes from one reading; hidden velocity leaves none.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-mod common;
-
+use crate::common::{key, model, rollout, small, tap};
 use backcut_engine::Rollout;
 use backcut_systems::quadrotor::simulation::{turn, world_to_body};
 use backcut_systems::quadrotor::{POINT, STATE, TOKEN, VelocityReading};
 use backcut_systems::{Stream, System};
-use common::{key, model, rollout, small, tap};
 
 fn rolled(velocity: VelocityReading) -> Rollout<f64> {
     let system = small(velocity).check().unwrap();

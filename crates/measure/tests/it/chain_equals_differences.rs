@@ -1,18 +1,14 @@
 //! Chain gains are those of the closed loop itself: central differences in `f64`.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
-mod common;
-
 use std::num::NonZeroUsize;
 
+use crate::common::PointMass;
 use backcut_engine::{ForwardSpec, Model, Override, Rollout};
 use backcut_kernels::Isa;
 use backcut_measure::chain_gains;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::State;
-use common::PointMass;
 
 const KEY: BatchKey = BatchKey { seed: 4, stream: Stream::A, update: 3 };
 

@@ -1,16 +1,13 @@
 //! Who shares which random numbers: arms and conditions do, seeds, updates, rows and streams do not.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
-
-mod common;
 
 use std::num::NonZeroUsize;
 
+use crate::common::{key, rollout, small, tap};
 use backcut_engine::Rollout;
 use backcut_systems::quadrotor::{
     HORIZON, PANEL_ROWS, POINT, Quadrotor, QuadrotorConfig, STATE, VelocityReading,
 };
 use backcut_systems::{BatchKey, Stream, System};
-use common::{key, rollout, small, tap};
 
 fn exact() -> QuadrotorConfig {
     small(VelocityReading::Noise(0.0))

@@ -1,11 +1,9 @@
 //! A value that does not exist has a note in its place; nothing is ever NaN or infinite.
 
-mod common;
-
+use crate::common::{PointMass, arm, quadrotor, subject, trained};
 use backcut_engine::Cut;
 use backcut_measure::{Finding, Measurement, definition, measure};
 use backcut_training::State;
-use common::{PointMass, arm, quadrotor, subject, trained};
 
 fn everything() -> [Measurement; 3] {
     let cuts = Cut::SIX.to_vec();

@@ -1,11 +1,8 @@
 //! Masking and donors: what they must leave alone, bit by bit, and what they must change.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
-mod small_quadrotor;
-
 use std::num::NonZeroUsize;
 
+use crate::small_quadrotor::{STEPS, config, state, subject, value};
 use backcut_engine::Model;
 use backcut_kernels::Isa;
 use backcut_measure::memory::{attention, donor_with, input_weight, masking, panel_derangement};
@@ -13,7 +10,6 @@ use backcut_measure::{MeasureError, Measurement, measure};
 use backcut_systems::System;
 use backcut_systems::quadrotor::QuadrotorConfig;
 use backcut_training::Evaluator;
-use small_quadrotor::{STEPS, config, state, subject, value};
 
 #[test]
 fn a_window_of_all_steps_changes_nothing_and_shorter_ones_do() {

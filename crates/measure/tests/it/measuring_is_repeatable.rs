@@ -1,13 +1,11 @@
 //! The same subject gives the same bits: again, after other states, and in any order of cuts.
 
-mod common;
-
+use crate::common::{PointMass, arm, quadrotor, subject, trained};
 use backcut_engine::Cut;
 use backcut_measure::{
     ChainOptions, Finding, GradientOptions, Measurement, Rig, UpdateOptions, chain, gradient,
     measure, update,
 };
-use common::{PointMass, arm, quadrotor, subject, trained};
 
 fn bits(findings: &[Finding]) -> Vec<(String, Option<u64>)> {
     let name = |f: &Finding| format!("{} {} {} {}", f.quantity, f.cut, f.part, f.note);
@@ -63,7 +61,9 @@ fn windows_are_the_batches_that_come_next() {
     let subject = subject(&system, &state, arm);
     let mut rig = Rig::<f32>::new(&system, &[Cut::FD]).unwrap();
     let options = |windows| GradientOptions { windows, ages: vec![], paths: false };
-    let of = |findings: &[Finding], quantity: &str| common::value(findings, quantity, "FD", "all");
+    let of = |findings: &[Finding], quantity: &str| {
+        crate::common::value(findings, quantity, "FD", "all")
+    };
     let mut alone: Vec<f64> = (0..3)
         .map(|i| {
             let mut moved = subject;

@@ -1,7 +1,5 @@
 //! Interventions on systems that are no quadrotor: a register, and a policy that fails without its memory.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
 use std::sync::Arc;
 
 use backcut_engine::{ForwardSpec, Init, Program, Rollout, Trace};

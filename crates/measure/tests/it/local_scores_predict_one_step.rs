@@ -1,7 +1,5 @@
 //! The scores against what they claim to predict, and the study's counts.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-
 use backcut_engine::{Cut, Model, Rollout};
 use backcut_kernels::Isa;
 use backcut_measure::analytic::{GRAPHS, Row, StudyParams, run, summarise};

@@ -1,16 +1,13 @@
 //! On a small instance of the real program, the engine's gradient under every kind of cut is the
 //! scalar oracle's.
-#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
-
-mod common;
 
 use std::num::NonZeroUsize;
 
+use crate::common::{key, model, rollout, small, tap};
 use backcut_engine::oracle::{OracleInputs, OracleSpec, interpret};
 use backcut_engine::{Cut, Rollout, Workspace};
 use backcut_systems::quadrotor::{QuadrotorConfig, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
-use common::{key, model, rollout, small, tap};
 
 const CUTS: [&str; 14] = [
     "FF", "FD", "F_SG", "KF", "KD", "K_SG", "SEG-1", "SEG-2", "SEG-4", "K_SEG-2", "K2F", "K2_SG",
