@@ -16,6 +16,7 @@ mod backward;
 mod collected;
 mod cut;
 pub mod edges;
+mod executor;
 mod export;
 mod fault;
 mod forward;
@@ -34,8 +35,10 @@ mod trace;
 mod workspace;
 
 pub use ages::{StateJacobians, gradient_by_age, state_jacobians};
+pub use backcut_kernels::optim::AdamW;
 pub use backward::{BackwardError, Seeds};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
+pub use executor::{Cpu, Executor, Moments};
 pub use export::{EXPORT_VERSION, ExportError, export};
 pub use fault::{Fault, Phase};
 pub use forward::{Donor, ForwardError, ForwardSpec, Mask, MemoryReads, Override};

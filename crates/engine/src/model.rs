@@ -96,6 +96,15 @@ impl<R: Real> Model<R> {
         self.repack();
     }
 
+    pub(crate) fn load(&mut self, values: &[R]) -> Result<(), WrongLength> {
+        let (got, want) = (values.len(), self.values.len());
+        if got != want {
+            return Err(WrongLength { got, want });
+        }
+        self.edit(|own| own.copy_from_slice(values));
+        Ok(())
+    }
+
     pub(crate) fn stamp(&self) -> u64 {
         self.stamp
     }

@@ -64,7 +64,7 @@ pub fn gather(
             Some(feeding) => feeding.spec(subject, (first, rows))?,
             None => system.spec(),
         };
-        let rollout = panel::roll_group(system, &model, (first, rows), spec)?;
+        let rollout = panel::roll_group(subject, &model, (first, rows), spec)?;
         for (&site, samples) in sites.iter().zip(&mut samples) {
             for t in 0..steps {
                 let width = samples.width;
@@ -120,7 +120,8 @@ impl<'a> Feeding<'a> {
         group: (usize, usize),
     ) -> Result<ForwardSpec<f32>, MeasureError> {
         let system = self.reference.system;
-        let rollout: Rollout<f32> = panel::roll_group(system, &self.model, group, system.spec())?;
+        let rollout: Rollout<f32> =
+            panel::roll_group(self.reference, &self.model, group, system.spec())?;
         let program = system.program();
         let fed = self.names.iter().filter_map(|name| {
             let values = rollout.values(program.tap(name)?).to_vec();

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::common::PointMass;
-use backcut_engine::{ForwardSpec, Model, Override, Rollout};
+use backcut_engine::{Cpu, ForwardSpec, Model, Override, Rollout};
 use backcut_kernels::Isa;
 use backcut_measure::chain_gains;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
@@ -66,7 +66,7 @@ fn whole_chains_of_the_quadrotor_without_memory() {
     let mut plain = Rollout::new(program, 8, 32, System::<f64>::spec(&system)).unwrap();
     system.fill_batch(KEY, &mut plain);
     model.roll_into(&mut plain).unwrap();
-    let gains = chain_gains::<f64>(&system, &model, &plain).unwrap();
+    let gains = chain_gains::<f64>(Cpu::detect(), &system, &model, &plain).unwrap();
     let next = program.tap("next_state").unwrap();
     let h = 1e-5;
     for (t, k) in [(1, 1), (32, 1), (9, 4), (20, 17), (32, 31)] {
@@ -144,7 +144,7 @@ fn products_of_links_with_memory_detached_and_units_of_the_system() {
     let mut plain = Rollout::new(&program, rows, steps, ForwardSpec::default()).unwrap();
     system.fill_batch(KEY, &mut plain);
     model.roll_into(&mut plain).unwrap();
-    let gains = chain_gains::<f64>(&system, &model, &plain).unwrap();
+    let gains = chain_gains::<f64>(Cpu::detect(), &system, &model, &plain).unwrap();
     // The states after step j are those before step j + 1.
     let states = ["position", "velocity"];
     let sites = states.map(|name| program.tap(name).unwrap());
