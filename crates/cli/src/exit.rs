@@ -42,6 +42,11 @@ impl fmt::Display for UserError {
 
 impl std::error::Error for UserError {}
 
+/// An error that the user can act on.
+pub fn user(what: impl fmt::Display, hint: impl fmt::Display) -> anyhow::Error {
+    UserError::new(what).hint(hint).into()
+}
+
 /// Prints an error once, to stderr, and turns the outcome into an exit code.
 pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
     match outcome {

@@ -1,77 +1,7 @@
-//! The `backcut` binary: parse, resolve, one match, print.
-//!
-//! Data goes to stdout, messages to stderr. Exit codes: 0 fine, 1 a check or a prediction failed,
-//! 2 the user's input is wrong (with a hint), 3 internal.
+//! The `backcut` binary: the command line over the systems that come with the project.
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
-
-mod commands;
-mod exit;
-mod quadrotor;
-mod shape;
-
-#[derive(Parser)]
-#[command(name = "backcut", version, about, arg_required_else_help = true)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// What a cut keeps and what it cuts: words, a drawing, counts, and the reach of a loss.
-    Explain(commands::explain::Args),
-    /// Run the oracles on small programs, for every kind of cut, and print the errors.
-    Check(commands::check::Args),
-    /// Measure products, training updates, long rollouts and threads on this machine.
-    Bench(commands::bench::Args),
-    /// Train a policy through known dynamics under a cut.
-    Train(commands::train::Args),
-    /// Evaluate a checkpoint on the fixed panel.
-    Evaluate(commands::evaluate::Args),
-    /// Try a spread of initial states against the paper's FF and memoryless errors.
-    Calibrate(commands::calibrate::Args),
-    /// Show what a checkpoint, export, log or run folder holds.
-    Inspect(commands::inspect::Args),
-    /// Write one batch, its rollout, and gradients and updates under cuts for other frameworks.
-    Export(commands::export::Args),
-    /// Run built-in studies and end in a page beside the paper.
-    Reproduce(commands::reproduce::Args),
-    /// Measure at a state: what a cut does to gradient and update, what memory is used for.
-    Measure(commands::measure::Args),
-    /// Studies: plan, freeze, run, collect, verify many runs at once.
-    Study(commands::study::Args),
-    /// Paired source-level inference on a table of seeds and errors.
-    Stats(commands::stats::Args),
-    /// Figures, tables and one page from collected results.
-    Report(commands::report::Args),
-    /// Print a completion script for a shell.
-    Completions(commands::completions::Args),
-    /// Print the manual page, or write one page per command into a folder.
-    Man(commands::man::Args),
-}
-
 fn main() -> ExitCode {
-    exit::end_quietly_on_a_closed_pipe();
-    let cli = Cli::parse();
-    let outcome: anyhow::Result<exit::Verdict> = match cli.command {
-        Command::Explain(args) => commands::explain::run(&args),
-        Command::Check(args) => commands::check::run(&args),
-        Command::Bench(args) => commands::bench::run(&args),
-        Command::Train(args) => commands::train::run(&args),
-        Command::Evaluate(args) => commands::evaluate::run(&args),
-        Command::Calibrate(args) => commands::calibrate::run(&args),
-        Command::Inspect(args) => commands::inspect::run(&args),
-        Command::Export(args) => commands::export::run(&args),
-        Command::Reproduce(args) => commands::reproduce::run(&args),
-        Command::Measure(args) => commands::measure::run(&args),
-        Command::Study(args) => commands::study::run(&args),
-        Command::Stats(args) => commands::stats::run(&args),
-        Command::Report(args) => commands::report::run(&args),
-        Command::Completions(args) => commands::completions::run(&args, Cli::command()),
-        Command::Man(args) => commands::man::run(&args, Cli::command()),
-    };
-    exit::report(outcome)
+    backcut::main_with(&backcut::prelude::Catalogue::builtin())
 }

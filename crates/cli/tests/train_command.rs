@@ -40,10 +40,10 @@ fn a_run_is_trained_evaluated_inspected_and_branched() {
 
     let json = fine(here, "evaluate a/checkpoint.safetensors --json");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["errors_m2"].as_array().unwrap().len(), 256);
+    assert_eq!(json["errors"].as_array().unwrap().len(), 256);
     let last = table.lines().find(|l| l.trim_start().starts_with("12")).unwrap();
     let shown: f64 = last.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!((json["mean_error_m2"].as_f64().unwrap() - shown).abs() < 1e-5);
+    assert!((json["mean_error"].as_f64().unwrap() - shown).abs() < 1e-5);
     let masked = fine(here, "evaluate a/checkpoint.safetensors --window 1 --noise hidden");
     assert!(masked.contains("velocity hidden, window 1"), "{masked}");
 

@@ -4,7 +4,8 @@
 //! measured here agrees bit by bit with what training evaluates.
 
 use backcut_engine::{ForwardSpec, Model, RollError, Rollout};
-use backcut_training::{GROUP, Panel, in_panel};
+use backcut_systems::System;
+use backcut_training::{Panel, in_panel};
 
 use crate::measurement::MeasureError;
 use crate::subject::Subject;
@@ -16,8 +17,9 @@ pub(crate) fn model(subject: &Subject) -> Result<Model<f32>, MeasureError> {
 }
 
 /// The panel's rows in groups: first row and how many.
-pub(crate) fn groups(rows: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..rows).step_by(GROUP).map(move |first| (first, GROUP.min(rows - first)))
+pub(crate) fn groups(system: &dyn System<f32>) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let (rows, group) = (system.panel_rows(), system.panel_group());
+    (0..rows).step_by(group).map(move |first| (first, group.min(rows - first)))
 }
 
 /// Rolls the panel's trajectories `first..first + rows` under `spec`.
@@ -39,7 +41,7 @@ fn roll(
     first: usize,
     rollout: &mut Rollout<f32>,
 ) -> Result<(), MeasureError> {
-    subject.system.fill_panel(first, rollout);
+    subject.system.fill_panel(first, rollout)?;
     let failed = |error| MeasureError::Panel(in_panel(error, first));
     subject.executor.roll(model, rollout).map_err(failed)?;
     Ok(())
@@ -68,7 +70,7 @@ pub(crate) fn visit(
 ) -> Result<(), MeasureError> {
     let Subject { executor, system, .. } = subject;
     let mut storage: Option<Rollout<f32>> = None;
-    for (first, rows) in groups(system.panel_rows()) {
+    for (first, rows) in groups(*system) {
         let mut rollout = match storage.take() {
             Some(rollout) if rollout.rows() == rows => rollout,
             _ => executor.rollout(system.program(), rows, system.steps(), spec.clone())?,
@@ -82,7 +84,7 @@ pub(crate) fn visit(
 
 /// Rolls any trajectories of the panel together, in any order.
 ///
-/// A system fills neighbours only, so each row is filled alone and its inputs copied.
+/// A system fills whole groups of neighbours, so each row's inputs are copied out of its group.
 pub(crate) fn roll_rows(
     subject: &Subject,
     model: &Model<f32>,
@@ -91,7 +93,8 @@ pub(crate) fn roll_rows(
     let Subject { executor, system, .. } = subject;
     let program = system.program();
     let new = |rows| executor.rollout(program, rows, system.steps(), system.spec());
-    let (mut together, mut alone) = (new(rows.len())?, new(1)?);
+    let mut together = new(rows.len())?;
+    let mut storage: Option<(usize, Rollout<f32>)> = None;
     let count = rows.len();
     let inputs: Vec<(String, usize)> = program.inputs().map(|(n, w)| (n.to_owned(), w)).collect();
     let carried = program.states().iter().chain(program.registers());
@@ -99,29 +102,49 @@ pub(crate) fn roll_rows(
     let condition: Vec<(String, usize)> =
         program.condition_inputs().map(|(n, w)| (n.to_owned(), w * program.tokens())).collect();
     for (place, &row) in rows.iter().enumerate() {
-        system.fill_panel(row, &mut alone);
+        let group = groups(*system).find(|(first, rows)| (*first..first + rows).contains(&row));
+        let Some((first, size)) = group else {
+            return Err(MeasureError::Unfit(format!("trajectory {row} is not in the panel")));
+        };
+        let (filled, mut group) = match storage.take() {
+            Some((filled, group)) if group.rows() == size => (Some(filled), group),
+            _ => (None, new(size)?),
+        };
+        if filled != Some(first) {
+            system.fill_panel(first, &mut group)?;
+        }
+        let take = |from: Option<&mut [f32]>, to: Option<&mut [f32]>, width: usize| {
+            copy(from, (size, row - first), to, (count, place), width);
+        };
         for (name, width) in &inputs {
-            copy(alone.input_mut(name), together.input_mut(name), *width, count, place);
+            take(group.input_mut(name), together.input_mut(name), *width);
         }
         for (name, width) in &carried {
-            copy(alone.initial_mut(name), together.initial_mut(name), *width, count, place);
+            take(group.initial_mut(name), together.initial_mut(name), *width);
         }
         for (name, width) in &condition {
-            let (from, to) = (alone.condition_input_mut(name), together.condition_input_mut(name));
-            copy(from, to, *width, count, place);
+            take(group.condition_input_mut(name), together.condition_input_mut(name), *width);
         }
+        storage = Some((first, group));
     }
     let failed = |error| MeasureError::Panel(of_rows(error, rows));
     executor.roll(model, &mut together).map_err(failed)?;
     Ok(together)
 }
 
-/// `[block][1][width]` into row `place` of `[block][rows][width]`.
-fn copy(from: Option<&mut [f32]>, to: Option<&mut [f32]>, width: usize, rows: usize, place: usize) {
+/// One row of `[block][rows][width]` into one row of another such table; rows and place are given for each.
+fn copy(
+    from: Option<&mut [f32]>,
+    (from_rows, from_place): (usize, usize),
+    to: Option<&mut [f32]>,
+    (to_rows, to_place): (usize, usize),
+    width: usize,
+) {
     if let (Some(from), Some(to)) = (from, to) {
-        let blocks = to.chunks_exact_mut(rows * width).zip(from.chunks_exact(width));
+        let blocks = to.chunks_exact_mut(to_rows * width).zip(from.chunks_exact(from_rows * width));
         for (to, from) in blocks {
-            to[place * width..][..width].copy_from_slice(from);
+            let row = &from[from_place * width..][..width];
+            to[to_place * width..][..width].copy_from_slice(row);
         }
     }
 }

@@ -80,7 +80,7 @@ impl<'s, R: Real> Rig<'s, R> {
 
     /// Rolls a batch.
     pub fn roll(&mut self, key: BatchKey) -> Result<(), MeasureError> {
-        self.system.fill_batch(key, &mut self.rollout);
+        self.system.fill_batch(key, &mut self.rollout)?;
         let roll = |source| MeasureError::Roll { update: key.update + 1, source };
         self.loss = self.executor.roll(&self.model, &mut self.rollout).map_err(roll)?;
         Ok(())

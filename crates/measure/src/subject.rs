@@ -2,7 +2,7 @@
 
 use backcut_engine::Executor;
 use backcut_systems::{BatchKey, System};
-use backcut_training::{Optimizer, State};
+use backcut_training::{Optimizer, Restored, State};
 
 /// A state restored completely, with the optimizer and the batch of the update that would follow.
 #[derive(Clone, Copy)]
@@ -17,4 +17,17 @@ pub struct Subject<'a> {
     pub optimizer: Optimizer,
     /// The batch of the next update: seed and stream of the arm, `update = state.update`.
     pub key: BatchKey,
+}
+
+impl<'a> Subject<'a> {
+    /// A restored state, with the optimizer and the batch that come next.
+    pub fn of(executor: &'a dyn Executor<f32>, restored: &'a Restored) -> Self {
+        Self {
+            executor,
+            system: restored.built.system(),
+            state: &restored.state,
+            optimizer: restored.header.config.optimizer,
+            key: restored.next_batch(),
+        }
+    }
 }

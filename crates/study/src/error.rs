@@ -39,6 +39,16 @@ impl StudyError {
         Self::Invalid { what: what.to_string(), hint: hint.to_string() }
     }
 
+    /// The same error, with the place where it was found before it.
+    pub(crate) fn within(self, place: &str) -> Self {
+        match self {
+            Self::Invalid { what, hint } => {
+                Self::Invalid { what: format!("{place}: {what}"), hint }
+            }
+            other => other,
+        }
+    }
+
     /// Puts the path beside what the file system said.
     pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

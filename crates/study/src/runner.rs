@@ -7,8 +7,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backcut_engine::Cpu;
-
 use crate::claim::{Attempt, Claims};
 use crate::error::StudyError;
 use crate::execute::{Context, Ended, conclude, execute, remove_folder};
@@ -16,7 +14,7 @@ use crate::plan::Plan;
 use crate::record::{Outcome, Record};
 use crate::store::{Recorded, Store};
 use crate::study::Study;
-use crate::systems::Catalogue;
+use crate::tools::Tools;
 use crate::unit::UnitId;
 
 /// How to run.
@@ -145,7 +143,7 @@ struct Shared<'a> {
     study: &'a Study,
     plan: &'a Plan,
     store: &'a Store,
-    catalogue: &'a dyn Catalogue,
+    tools: Tools<'a>,
     options: &'a RunOptions,
     stop: &'a AtomicBool,
     claims: Claims,
@@ -162,7 +160,7 @@ pub fn run(
     study: &Study,
     plan: &Plan,
     store: &Store,
-    catalogue: &dyn Catalogue,
+    tools: Tools,
     options: &RunOptions,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(Event),
@@ -175,7 +173,7 @@ pub fn run(
         study,
         plan,
         store,
-        catalogue,
+        tools,
         options,
         stop,
         claims,
@@ -221,7 +219,7 @@ fn tidy(
     for id in store.begun()? {
         if found.get(&id) == Some(&Recorded::Done) && claims.clear(&id) {
             store.sweep(&id);
-            remove_folder(&store.work(&id))?;
+            remove_folder(store.work(&id).path())?;
         }
     }
     Ok(())
@@ -387,8 +385,7 @@ impl Shared<'_> {
         };
         let context = Context {
             store: self.store,
-            catalogue: self.catalogue,
-            executor: Cpu::detect(),
+            tools: self.tools,
             head: self.head()?,
             save_after: self.options.save_after,
             stop: self.stop,

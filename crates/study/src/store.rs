@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use backcut_training::Folder;
+
 use crate::claim::Owner;
 use crate::error::StudyError;
 use crate::unit::UnitId;
@@ -76,8 +78,8 @@ impl Store {
     }
 
     /// The saved state of an unfinished unit.
-    pub fn work(&self, id: &UnitId) -> PathBuf {
-        self.root.join("work").join(id.to_string())
+    pub fn work(&self, id: &UnitId) -> Folder {
+        Folder::new(self.root.join("work").join(id.to_string()))
     }
 
     fn units(&self, id: &UnitId) -> PathBuf {
@@ -93,19 +95,14 @@ impl Store {
         self.units(id).join(format!("{id}.{state}.json"))
     }
 
-    /// What lies beside a unit's record.
-    pub fn beside(&self, id: &UnitId) -> PathBuf {
-        self.units(id).join(id.to_string())
+    /// What lies beside a unit's record: its log and kept states.
+    pub fn beside(&self, id: &UnitId) -> Folder {
+        Folder::new(self.units(id).join(id.to_string()))
     }
 
     /// A kept checkpoint.
     pub fn checkpoint(&self, id: &UnitId, update: u64) -> PathBuf {
-        self.beside(id).join(format!("checkpoint-{update:06}.safetensors"))
-    }
-
-    /// A unit's log.
-    pub fn log(&self, id: &UnitId) -> PathBuf {
-        self.beside(id).join("log.bin")
+        self.beside(id).kept(update)
     }
 
     /// The ledger's head; zeros before the first entry.
@@ -143,8 +140,8 @@ impl Store {
     /// Removes what killed processes of this machine left half written for a unit.
     pub(crate) fn sweep(&self, id: &UnitId) {
         let name = id.to_string();
-        sweep(&self.beside(id), "");
-        sweep(&self.work(id), "");
+        sweep(self.beside(id).path(), "");
+        sweep(self.work(id).path(), "");
         sweep(&self.units(id), &name);
     }
 

@@ -8,12 +8,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use backcut_study::runner::shard_of;
-use backcut_study::{Builtin, Definition, Plan, Study, StudyError, builtin};
+use backcut_study::{Definition, Plan, Study, StudyError, builtin};
+use backcut_systems::Catalogue;
 use common::{TINY, study, study_with};
 
 fn builtins() -> Vec<(Study, Plan)> {
     let load = |(name, _): &(&str, &str)| {
-        let study = Study::load_with(Path::new(name), &Builtin, &builtin::read).unwrap();
+        let study =
+            Study::load_with(Path::new(name), &Catalogue::builtin(), &builtin::read).unwrap();
         let plan = Plan::new(&study);
         (study, plan)
     };
@@ -106,7 +108,8 @@ fn a_warm_start_is_planned_once_however_many_arms_branch_from_it() {
 #[test]
 fn what_two_studies_share_has_one_name() {
     let plan_of = |name: &str| {
-        let study = Study::load_with(Path::new(name), &Builtin, &builtin::read).unwrap();
+        let study =
+            Study::load_with(Path::new(name), &Catalogue::builtin(), &builtin::read).unwrap();
         Plan::new(&study).units.iter().map(|u| u.id).collect::<BTreeSet<_>>()
     };
     let (c5, c6) = (plan_of("c5.toml"), plan_of("c6.toml"));
@@ -166,7 +169,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
         (
             "updates = 40\nkeep",
             "updats = 40\nkeep",
-            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `window`, `from`, `at`, `updates`, `stream`, `evaluate`, `keep`, `conditions`",
+            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `settings`, `window`, `from`, `at`, `updates`, `optimizer`, `stream`, `evaluate`, `keep`, `conditions`",
             "did you mean `updates`?",
         ),
         (

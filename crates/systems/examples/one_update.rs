@@ -41,14 +41,14 @@ fn main() -> Result<(), Failure> {
     let key = |update| BatchKey { seed: 1, stream: Stream::A, update };
 
     let all = fastest(2000, |i| {
-        system.fill_batch(key(i), &mut rollout);
+        system.fill_batch(key(i), &mut rollout)?;
         model.roll_into(&mut rollout)?;
         workspace.backward(&model, &rollout)?;
         black_box(workspace.gradient(0));
         Ok(())
     })?;
     let fill = fastest(2000, |i| {
-        system.fill_batch(key(i), &mut rollout);
+        system.fill_batch(key(i), &mut rollout)?;
         Ok(())
     })?;
     let roll = fastest(2000, |_| {

@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{RunConfig, Start, ValidRun, canonical};
 use crate::files::{hex, sha256, write_atomically};
 use crate::optimizer::Moments;
+use crate::restored::Branch;
 use crate::tensors::{KEY, Tensors};
 use crate::trainer::State;
 
@@ -272,8 +273,12 @@ impl Checkpoint {
 
     /// How a branch's configuration names it.
     pub fn start(&self) -> Start {
-        let Header { update, config_hash, digest, .. } = &self.header;
-        Start { update: *update, config: config_hash.clone(), digest: digest.clone() }
+        self.header.start()
+    }
+
+    /// As the start of a branch that carries everything over.
+    pub fn branch(&self, layout: &Layout) -> Result<Branch, CheckpointError> {
+        Ok(Branch { start: self.start(), state: self.state(layout)? })
     }
 
     /// The state it holds, arranged for a policy.
@@ -305,6 +310,12 @@ impl Checkpoint {
 }
 
 impl Header {
+    /// How a branch's configuration names the checkpoint.
+    pub fn start(&self) -> Start {
+        let Self { update, config_hash, digest, .. } = self;
+        Start { update: *update, config: config_hash.clone(), digest: digest.clone() }
+    }
+
     /// Understands the metadata before any tensor is read.
     fn find(path: &Path, metadata: &Metadata) -> Result<Self, CheckpointError> {
         let foreign =

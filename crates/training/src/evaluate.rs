@@ -1,14 +1,11 @@
 //! The fixed panel: forward only, in groups of rows, one error per trajectory.
 //!
-//! Groups of eight keep a rollout in the cache; a row's bits do not depend on its group, so the size
-//! is a matter of speed alone.
+//! A row's bits do not depend on its group, so the size of a group is a matter of speed alone; the system
+//! chooses it.
 
 use backcut_engine::{Executor, ForwardError, Model, RollError, Rollout};
 use backcut_kernels::{Real, reduce};
-use backcut_systems::System;
-
-/// Trajectories that are rolled together.
-pub const GROUP: usize = 8;
+use backcut_systems::{SampleError, System};
 
 /// The errors of one evaluation.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +24,17 @@ impl Panel {
     }
 }
 
+/// Why a panel could not be evaluated.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum PanelError {
+    /// Its trajectories could not be drawn.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+    /// A trajectory failed; its row counts within the panel.
+    #[error(transparent)]
+    Roll(#[from] RollError),
+}
+
 /// Storage for evaluations; no gradient buffers.
 #[derive(Clone, Debug)]
 pub struct Evaluator<'e, R: Real> {
@@ -42,7 +50,7 @@ impl<'e, R: Real> Evaluator<'e, R> {
         executor: &'e dyn Executor<R>,
         system: &dyn System<R>,
     ) -> Result<Self, ForwardError> {
-        Self::in_groups(executor, system, GROUP)
+        Self::in_groups(executor, system, system.panel_group())
     }
 
     /// The same with a chosen group size; it changes speed, never bits.
@@ -65,7 +73,7 @@ impl<'e, R: Real> Evaluator<'e, R> {
         &mut self,
         system: &dyn System<R>,
         model: &Model<R>,
-    ) -> Result<Panel, RollError> {
+    ) -> Result<Panel, PanelError> {
         let mut errors = vec![0.0; system.panel_rows()];
         let mut first = 0;
         while first < errors.len() {
@@ -75,7 +83,7 @@ impl<'e, R: Real> Evaluator<'e, R> {
                 _ => &mut self.group,
             };
             let rows = rollout.rows();
-            system.fill_panel(first, rollout);
+            system.fill_panel(first, rollout)?;
             self.executor.roll(model, rollout).map_err(|error| in_panel(error, first))?;
             system.row_errors(rollout, &mut errors[first..first + rows]);
             first += rows;

@@ -11,10 +11,10 @@ use backcut_engine::{
     BackwardError, Cut, Executor, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
 };
 use backcut_kernels::{Real, hash};
-use backcut_systems::{BatchKey, Stream, System};
+use backcut_systems::{BatchKey, Optimizer, SampleError, Stream, System};
 
-use crate::evaluate::{Evaluator, Panel};
-use crate::optimizer::{Moments, Optimizer, clip_factor};
+use crate::evaluate::{Evaluator, Panel, PanelError};
+use crate::optimizer::{Moments, clip_factor};
 
 /// What distinguishes one training run of a system from another.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -81,6 +81,14 @@ impl UpdateLog {
 /// Why training stopped. Updates are counted from 1, as in the log.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TrainError {
+    /// The batch could not be drawn.
+    #[error("update {update}: {source}")]
+    Sample {
+        /// The update.
+        update: u64,
+        /// What is wrong with the data.
+        source: SampleError,
+    },
     /// The rollout failed.
     #[error("update {update}: {source}")]
     Roll {
@@ -112,8 +120,8 @@ pub enum TrainError {
     Panel {
         /// Updates done.
         update: u64,
-        /// Trajectory of the panel and step.
-        source: RollError,
+        /// What is wrong with the data, or trajectory of the panel and step.
+        source: PanelError,
     },
     /// The cut does not fit the program.
     #[error(transparent)]
@@ -130,6 +138,9 @@ impl TrainError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::Sample { .. } | Self::Panel { source: PanelError::Sample(_), .. } => {
+                "the system's data changed or do not hold what its settings ask for"
+            }
             Self::Roll { .. } | Self::Panel { .. } => {
                 "the policy diverged: look at the norms in the log, lower optimizer.adamw.rate"
             }
@@ -230,7 +241,9 @@ impl<'s, R: Real> Trainer<'s, R> {
         let update = self.update + 1;
         let Arm { seed, stream, optimizer, .. } = self.arm;
         let key = BatchKey { seed, stream, update: self.update };
-        self.system.fill_batch(key, &mut self.rollout);
+        self.system
+            .fill_batch(key, &mut self.rollout)
+            .map_err(|source| TrainError::Sample { update, source })?;
         let Self { executor, model, moments, rollout, workspace, .. } = self;
         let loss =
             executor.roll(model, rollout).map_err(|source| TrainError::Roll { update, source })?;

@@ -5,7 +5,7 @@
 mod common;
 
 use backcut_engine::{Cpu, Cut};
-use backcut_systems::Stream;
+use backcut_systems::{Stream, System};
 use backcut_training::{
     Begin, Checkpoint, Folder, RunConfig, RunOptions, State, Trainer, ValidRun, config, log, run,
 };
@@ -14,11 +14,13 @@ use common::{PointMass, arm, go_on, run_config, valid};
 fn train(config: &ValidRun, from: Option<&Checkpoint>, folder: &Folder, keep: Vec<u64>) {
     let options = RunOptions { save_every: 13, keep };
     let begin = Begin::Fresh;
+    let system = PointMass::new();
+    let layout = System::<f32>::program(&system).layout();
     let summary = run::run(
         Cpu::detect(),
-        &PointMass::new(),
+        &system,
         config,
-        from,
+        from.map(|from| from.branch(layout).unwrap()).as_ref(),
         folder,
         begin,
         &options,
@@ -89,11 +91,13 @@ fn a_branch_from_another_checkpoint_than_configured_is_refused() {
     let start = Some(load("a").start());
     let config = RunConfig { start, evaluations: vec![30], ..run_config(Cut::FD, 3, 30) };
     let options = RunOptions::default();
+    let system = PointMass::new();
+    let layout = System::<f32>::program(&system).layout();
     let error = run::run(
         Cpu::detect(),
-        &PointMass::new(),
+        &system,
         &config.check().unwrap(),
-        Some(&load("b")),
+        Some(&load("b").branch(layout).unwrap()),
         &folder("c"),
         Begin::Fresh,
         &options,

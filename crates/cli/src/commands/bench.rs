@@ -1,14 +1,14 @@
 //! `backcut bench`: how fast this machine is, and how fast the engine is on it.
 //!
 //! Four questions: the matrix product against the peak of a register-only loop, one training update of
-//! the quadrotor under each cut, the cost of longer rollouts, and two units on two threads. What is
+//! a system under each cut, the cost of longer rollouts, and two units on two threads. What is
 //! compared is measured in turns (*interleaved*), so that a busy neighbour slows all of it, and times
 //! are medians. Nothing here is asserted: a shared machine must not fail a check.
 
 mod learner;
 mod products;
-mod quadrotor;
 mod scaling;
+mod system;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -16,9 +16,15 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use backcut_kernels::Isa;
+use backcut_study::Tools;
+use backcut_systems::SystemChoice;
 use serde::Serialize;
+use serde_json::Map;
 
+use super::export::named;
+use crate::common::described;
 use crate::exit::Verdict;
+use crate::settings::SettingArgs;
 
 /// Measure products, training updates, long rollouts and threads on this machine.
 #[derive(clap::Args)]
@@ -29,6 +35,11 @@ pub struct Args {
     /// A tenth of the rounds: a first impression in a few seconds
     #[arg(long)]
     quick: bool,
+    /// The system whose updates are measured [default: the catalogue's first]
+    #[arg(long)]
+    system: Option<String>,
+    #[command(flatten)]
+    settings: SettingArgs,
 }
 
 #[derive(Serialize)]
@@ -37,25 +48,27 @@ struct Measured {
     rounds: usize,
     #[serde(flatten)]
     products: products::Products,
-    quadrotor: quadrotor::Timings,
+    updates: system::Timings,
     steps: Vec<scaling::OfSteps>,
     threads: scaling::Threads,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> anyhow::Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     let isa = Isa::detect();
     let rounds = if args.quick { 6 } else { 60 };
     eprintln!("measuring products ...");
     let products = products::measure(isa, if args.quick { 20 } else { 200 });
-    eprintln!("measuring updates of the quadrotor ...");
-    let quadrotor = quadrotor::measure(isa, rounds)?;
+    let choice = SystemChoice::new(&named(args.system.as_deref(), tools)?, Map::new());
+    let built = args.settings.over(&choice, tools.catalogue)?;
+    eprintln!("measuring updates of {} ...", described(&built));
+    let updates = system::measure(isa, tools, &built, rounds)?;
     eprintln!("measuring longer rollouts ...");
     let steps = scaling::over_steps(isa, rounds / 3)?;
     eprintln!("measuring two threads ...");
-    let threads = scaling::over_threads(rounds / 3)?;
+    let threads = scaling::over_threads(tools.executor, &built, rounds / 3)?;
     let code_path = isa.to_string();
-    let measured = Measured { code_path, rounds, products, quadrotor, steps, threads };
+    let measured = Measured { code_path, rounds, products, updates, steps, threads };
     let output = if args.json {
         serde_json::to_string_pretty(&measured).context("failed to write JSON")? + "\n"
     } else {
@@ -74,7 +87,7 @@ impl Measured {
         );
         out.push_str(&self.products.text());
         out.push('\n');
-        out.push_str(&self.quadrotor.text());
+        out.push_str(&self.updates.text());
         out.push('\n');
         out.push_str(&scaling::text(&self.steps));
         let scaling::Threads { one_thread_ms, two_threads_ms, speedup } = self.threads;

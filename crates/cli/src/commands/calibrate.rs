@@ -14,8 +14,8 @@ use backcut_systems::quadrotor::{InitialSpread, Quadrotor, QuadrotorConfig, Velo
 use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, TrainError, Trainer};
 
+use crate::exit::user;
 use crate::exit::{UserError, Verdict};
-use crate::quadrotor::{self, user};
 
 /// The first calibration seed; studies use seeds from 2026091441 on.
 const FIRST_SEED: u64 = 910_000_001;
@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, default_value_t = 8)]
     seeds: u64,
     /// Updates of each run
-    #[arg(long, default_value_t = quadrotor::UPDATES)]
+    #[arg(long, default_value_t = 1000)]
     updates: u64,
     /// Only measure the clip threshold
     #[arg(long)]
@@ -216,7 +216,8 @@ fn pilot(base: &QuadrotorConfig) -> Result<f64> {
     let mut workspace = executor.workspace(&rollout, &[Cut::FF])?;
     let mut norms = Vec::new();
     for update in 0..PILOT_BATCHES {
-        system.fill_batch(BatchKey { seed: PILOT_SEED, stream: Stream::B, update }, &mut rollout);
+        system
+            .fill_batch(BatchKey { seed: PILOT_SEED, stream: Stream::B, update }, &mut rollout)?;
         executor.roll(model, &mut rollout)?;
         executor.backward(model, &rollout, &mut workspace)?;
         norms.push(executor.norm(&workspace, 0));

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_engine::{Cpu, Executor};
-use backcut_systems::System;
+use backcut_study::Tools;
+use backcut_systems::Quantity;
 use backcut_training::{Evaluator, Panel};
 
-use crate::exit::Verdict;
-use crate::quadrotor::{ForwardArgs, describe, load, paper_error, settings, user};
+use crate::common::{described, load};
+use crate::exit::{Verdict, user};
+use crate::published;
+use crate::settings::SettingArgs;
 
 /// Options of `backcut evaluate`.
 #[derive(Debug, clap::Args)]
@@ -16,37 +18,36 @@ pub struct Args {
     /// The checkpoint
     checkpoint: PathBuf,
     #[command(flatten)]
-    forward: ForwardArgs,
+    settings: SettingArgs,
     /// Print JSON with the error of every trajectory
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let checkpoint = load(&args.checkpoint)?;
     let header = checkpoint.header();
-    let system = args.forward.resolve(settings(&header.config.system)?)?;
-    let program = System::<f32>::program(&system);
-    let state = checkpoint.state(program.layout()).map_err(|e| user(&e, e.hint()))?;
-    let executor: &dyn Executor<f32> = Cpu::detect();
-    let model = executor.model(program, state.params)?;
-    let hint = "choose a window between 1 and the number of steps";
-    let mut evaluator = Evaluator::new(executor, &system).map_err(|e| user(e, hint))?;
-    let panel = evaluator.evaluate(&system, &model).map_err(|e| {
-        user(format!("the panel: {e}"), "the policy leaves the chart under this forward")
+    let built = args.settings.over(&header.config.system, tools.catalogue)?;
+    let (executor, system) = (tools.executor, built.system());
+    let state = checkpoint.state(system.program().layout()).map_err(|e| user(&e, e.hint()))?;
+    let model = executor.model(system.program(), state.params)?;
+    let evaluator = Evaluator::new(executor, system).map_err(|e| user(&e, e.hint()));
+    let panel = evaluator?.evaluate(system, &model).map_err(|e| {
+        user(format!("the panel: {e}"), "the policy fails under this forward: choose another")
     })?;
-    let paper = paper_error(system.config().velocity);
+    let paper = published::ff_error(&built.choice);
     if args.json {
         let json = serde_json::json!({
             "checkpoint": args.checkpoint,
             "update": header.update,
             "cut": header.config.cut,
             "seed": header.config.seed,
-            "system": serde_json::to_value(system.config())?,
-            "mean_error_m2": panel.mean,
-            "paper_ff_error_m2": paper,
-            "errors_m2": panel.errors,
+            "system": built.choice,
+            "error": built.error,
+            "mean_error": panel.mean,
+            "paper_ff_error": paper,
+            "errors": panel.errors,
         });
         println!("{json}");
         return Ok(Verdict::Fine);
@@ -58,12 +59,12 @@ pub fn run(args: &Args) -> Result<Verdict> {
         header.config.cut,
         header.config.seed
     );
-    println!("evaluated with {}, {} trajectories", describe(system.config()), panel.errors.len());
+    println!("evaluated with {}, {} trajectories", described(&built), panel.errors.len());
     let [low, middle, high] = quartiles(&panel);
-    println!(
-        "tracking error (m^2): mean {:.5}, quartiles {low:.5} {middle:.5} {high:.5}",
-        panel.mean
-    );
+    let Quantity { name, unit } = built.error;
+    let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+    println!("{name}{unit}:");
+    println!("mean {:.5}, quartiles {low:.5} {middle:.5} {high:.5}", panel.mean);
     if let Some(paper) = paper {
         println!("the paper's FF after 1000 updates: {paper:.5}");
     }

@@ -18,8 +18,8 @@ use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
 use backcut_engine::{ForwardSpec, MemoryReads, Program};
 use serde::Serialize;
 
+use crate::common::parse_cut;
 use crate::exit::{UserError, Verdict};
-use crate::quadrotor::parse_cut;
 use crate::shape::Shape;
 
 const EXAMPLES: &str = "\

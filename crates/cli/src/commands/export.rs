@@ -7,29 +7,28 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_engine::{Cpu, Cut, Executor};
+use backcut_engine::{Cpu, Cut, Executor, Rollout};
 use backcut_kernels::Real;
-use backcut_systems::quadrotor::{ACTIONS, Quadrotor, QuadrotorConfig, STATE, TOKEN};
-use backcut_systems::{BatchKey, System};
+use backcut_study::Tools;
+use backcut_systems::{BatchKey, System, SystemChoice};
 use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip, write_atomically};
 use serde_json::{Map, Value, json};
 
-use crate::exit::Verdict;
-use crate::quadrotor::{
-    ForwardArgs, choice, default_run, load, parse_cut, parse_stream, settings, user,
-};
+use crate::common::{default_run, load, parse_cut, parse_stream};
+use crate::exit::{Verdict, user};
+use crate::settings::SettingArgs;
 
 /// Options of `backcut export`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The system
-    #[arg(long, value_parser = ["quadrotor"], default_value = "quadrotor")]
-    system: String,
+    /// The system, by its name in the catalogue [default: the first, or the checkpoint's]
+    #[arg(long)]
+    system: Option<String>,
     /// The source's seed: initial parameters and batch [default: 1, or the checkpoint's]
     #[arg(long)]
     seed: Option<u64>,
     #[command(flatten)]
-    forward: ForwardArgs,
+    settings: SettingArgs,
     /// Take parameters, moments and counters from this checkpoint
     #[arg(long, value_name = "CHECKPOINT")]
     from: Option<PathBuf>,
@@ -48,22 +47,28 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let from = args.from.as_deref().map(load).transpose()?;
-    let mut config = match &from {
-        Some(from) => from.header().config.clone(),
-        None => default_run(&QuadrotorConfig::default().check()?)?,
+    let base = from.as_ref().map(|from| from.header().config.clone());
+    let choice = match (&base, &args.system) {
+        (Some(base), Some(name)) if *name != base.system.name => {
+            let what = format!("--system {name}: the checkpoint is of {}", base.system.name);
+            return Err(user(what, "leave --system out"));
+        }
+        (Some(base), _) => base.system.clone(),
+        (None, name) => SystemChoice::new(&named(name.as_deref(), tools)?, Map::new()),
     };
-    let system = args.forward.resolve(settings(&config.system)?)?;
-    config.system = choice(&system)?;
+    let built = args.settings.over(&choice, tools.catalogue)?;
+    let mut config = base.unwrap_or_else(|| default_run(&built));
+    config.system = built.choice.clone();
     config.seed = args.seed.unwrap_or(config.seed);
     if let Some(stream) = &args.stream {
         config.stream = parse_stream(stream)?;
     }
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
     let bytes = match args.precision.as_str() {
-        "f64" => export::<f64>(Cpu::detect(), &system, &config, from.as_ref(), &cuts)?,
-        _ => export::<f32>(Cpu::detect(), &system, &config, from.as_ref(), &cuts)?,
+        "f64" => export(Cpu::detect(), built.double(), &config, from.as_ref(), &cuts)?,
+        _ => export(tools.executor, built.system(), &config, from.as_ref(), &cuts)?,
     };
     write_atomically(&args.out, &bytes).map_err(|e| {
         let what = format!("{}: {e}", args.out.display());
@@ -73,13 +78,20 @@ pub fn run(args: &Args) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
+/// The name that was asked for, or that of the catalogue's first system.
+pub fn named(name: Option<&str>, tools: Tools) -> Result<String> {
+    let name = name.or_else(|| tools.catalogue.names().next());
+    let name = name.ok_or_else(|| user("no system", "the catalogue is empty"))?;
+    Ok(name.to_owned())
+}
+
 /// Parameters, moments and updates done.
 fn state<R: Real>(
-    system: &Quadrotor,
+    system: &dyn System<R>,
     config: &RunConfig,
     from: Option<&Checkpoint>,
 ) -> Result<(u64, Vec<R>, Moments<R>)> {
-    let layout = System::<R>::program(system).layout();
+    let layout = system.program().layout();
     let Some(from) = from else {
         return Ok((0, layout.initialise(config.seed), Moments::zeros(layout.len())));
     };
@@ -93,20 +105,19 @@ fn state<R: Real>(
 
 fn export<R: Real>(
     executor: &dyn Executor<R>,
-    system: &Quadrotor,
+    system: &dyn System<R>,
     config: &RunConfig,
     from: Option<&Checkpoint>,
     cuts: &[Cut],
 ) -> Result<Vec<u8>> {
-    let (update, params, moments) = state::<R>(system, config, from)?;
-    let program = System::<R>::program(system);
+    let (update, params, moments) = state(system, config, from)?;
+    let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
     let layout = program.layout();
-    let (rows, steps) = (System::<R>::batch_rows(system), System::<R>::steps(system));
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
     let model = executor.model(program, params)?;
     let mut rollout = executor.rollout(program, rows, steps, system.spec())?;
-    system.fill_batch(key, &mut rollout);
-    let hint = "the policy leaves the chart on this batch: choose another seed or checkpoint";
+    system.fill_batch(key, &mut rollout).map_err(|e| user(e, "choose another seed"))?;
+    let hint = "the policy fails on this batch: choose another seed or checkpoint";
     let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
     let mut workspace = executor.workspace(&rollout, cuts).map_err(|e| user(&e, e.hint()))?;
     executor.backward(&model, &rollout, &mut workspace)?;
@@ -115,14 +126,11 @@ fn export<R: Real>(
     tensors.add_parameters("param", layout, model.values());
     tensors.add_parameters("moment1", layout, &moments.first);
     tensors.add_parameters("moment2", layout, &moments.second);
-    add_inputs::<R>(&mut tensors, system, key);
-    let mut output = |name: &str, tap: &str, width: usize| {
-        let site = program.tap(tap).expect("the quadrotor's program names it");
-        tensors.add(&format!("output/{name}"), &[steps, rows, width], rollout.values(site));
-    };
-    output("token", "token", TOKEN);
-    output("state", "next_state", STATE);
-    output("action", "action", ACTIONS);
+    for (name, shape, values) in system.raw_batch(key) {
+        let rounded: Vec<R> = values.iter().map(|v| R::from_f64(*v)).collect();
+        tensors.add(&format!("input/{name}"), &shape, &rounded);
+    }
+    add_values(&mut tensors, &rollout);
     tensors.add("output/loss", &[1], &[loss]);
     tensors.add("output/row_loss", &[rows], rollout.row_loss().unwrap_or_default());
 
@@ -139,18 +147,25 @@ fn export<R: Real>(
     Ok(tensors.to_bytes(&describe::<R>(config, update, moments.step, &of_cut)?))
 }
 
-/// The numbers behind the batch, as the program read them.
-fn add_inputs<R: Real>(tensors: &mut Tensors, system: &Quadrotor, key: BatchKey) {
-    let batch = system.batch(key);
-    let (rows, steps, times) = (batch.rows, batch.steps, batch.steps + 11);
-    let mut add = |name: &str, shape: &[usize], values: &[f64]| {
-        let rounded: Vec<R> = values.iter().map(|v| R::from_f64(*v)).collect();
-        tensors.add(&format!("input/{name}"), shape, &rounded);
-    };
-    add("initial_state", &[rows, STATE], &batch.initial_state);
-    add("reference_position", &[rows, times, 3], &batch.reference_position);
-    add("reference_velocity", &[rows, times, 3], &batch.reference_velocity);
-    add("noise", &[rows, steps, 3], &batch.noise);
+/// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.
+fn add_values<R: Real>(tensors: &mut Tensors, rollout: &Rollout<R>) {
+    let (program, rows, steps) = (rollout.program(), rollout.rows(), rollout.steps());
+    let carried = program.states().iter().chain(program.registers());
+    let carried: Vec<&str> = carried.map(|c| c.name.as_str()).collect();
+    let read: Vec<&str> = program.inputs().map(|(name, _)| name).collect();
+    for name in program.tap_names() {
+        let Some(site) = program.tap(name) else { continue };
+        let width = program.width(site);
+        if carried.contains(&name) {
+            let first = rollout.value(site, 0);
+            tensors.add(&format!("initial/{name}"), &[rows, width], first);
+            continue;
+        }
+        let family = if read.contains(&name) { "read" } else { "output" };
+        let name = name.strip_prefix("next_").unwrap_or(name);
+        let values = rollout.values(site);
+        tensors.add(&format!("{family}/{name}"), &[steps, rows, width], values);
+    }
 }
 
 fn describe<R: Real>(
@@ -175,7 +190,9 @@ fn describe<R: Real>(
             "loss": "summed over rows and steps, always f64",
             "gradient": "of output/loss, before clipping",
             "update": "theta' - theta of one clipped AdamW step from this state",
-            "times": "references are at times 0 ... T+10; output/state is s_1 ... s_T",
+            "input": "the numbers behind the batch, as the system's sampler drew them",
+            "read": "inputs of the step program, initial values of its states beside them",
+            "output": "taps of the step program, [step][row][column]; a state is the one after the step",
         },
     }))
 }

@@ -8,8 +8,8 @@ use backcut_training::{Checkpoint, CheckpointError, Folder, KEY, log};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
-use crate::exit::Verdict;
-use crate::quadrotor::{thousands, user};
+use crate::exit::{Verdict, user};
+use crate::words::thousands;
 
 /// Options of `backcut inspect`.
 #[derive(Debug, clap::Args)]

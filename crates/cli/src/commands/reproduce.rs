@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use backcut_report::{PageOptions, Results, page, summary_text};
 use backcut_study::runner::RunOptions;
-use backcut_study::{Plan, Store, Study, builtin, commit};
+use backcut_study::{Plan, Store, Study, Tools, builtin, commit};
 
 use super::report::{design, user_error};
 use super::study::collect::collect;
@@ -58,7 +58,7 @@ impl Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.out);
     let stop = stop_on_signals()?;
     let mut options = RunOptions::default();
@@ -72,11 +72,11 @@ pub fn run(args: &Args) -> Result<Verdict> {
                 .hint("for a file of your own: backcut study run FILE")
                 .into());
         }
-        let study = load(Path::new(name)).map_err(user)?;
+        let study = load(Path::new(name), tools.catalogue).map_err(user)?;
         let plan = Plan::new(&study);
         freeze_once(&study, &plan, &store)?;
         commit::admit(&study, &plan, &store).map_err(user)?;
-        let tally = run_study(&study, &plan, &store, &options, &stop)?;
+        let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
         if stop.load(Ordering::Relaxed) && tally.left > 0 {
             eprintln!("stopped; the same command goes on where it stopped");
             return Ok(Verdict::Interrupted);

@@ -6,20 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use backcut_engine::Cpu;
-use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
-use backcut_systems::{Stream, System};
+use backcut_study::{EVALUATE_EVERY, Tools};
+use backcut_systems::{Built, Quantity, Stream, SystemChoice};
 use backcut_training::{
-    Begin, Checkpoint, Control, Folder, Progress, RunConfig, RunOptions, Summary, ValidRun, config,
-    run,
+    Begin, Checkpoint, Control, Folder, Progress, Restored, RunConfig, RunOptions, Summary,
+    ValidRun, config, run,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::exit::Verdict;
-use crate::quadrotor::{
-    EVALUATE_EVERY, ForwardArgs, choice, default_run, describe, load, paper_error, parse_cut,
-    parse_stream, settings, thousands, user,
-};
+use crate::common::{default_run, described, load, parse_cut, parse_stream};
+use crate::exit::{Verdict, user};
+use crate::published;
+use crate::settings::SettingArgs;
+use crate::words::thousands;
 
 /// Seconds between saves of a running state.
 const SAVE_EVERY_SECS: u64 = 5;
@@ -27,18 +26,17 @@ const SAVE_EVERY_SECS: u64 = 5;
 /// Options of `backcut train`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The system
-    #[arg(value_parser = ["quadrotor"])]
+    /// The system, by its name in the catalogue
     system: String,
     /// The backward graph: FF, FD, F_SG, KF, SEG-8, K4_SG, ... [default: FF]
     #[arg(long)]
     cut: Option<String>,
     #[command(flatten)]
-    forward: ForwardArgs,
+    settings: SettingArgs,
     /// The source's seed: initial parameters and batches [default: 1]
     #[arg(long)]
     seed: Option<u64>,
-    /// Updates at the end of the run, counted from initialisation [default: 1000]
+    /// Updates at the end of the run, counted from initialisation [default: the system's]
     #[arg(long)]
     updates: Option<u64>,
     /// Branch from this checkpoint: its settings hold where no option says otherwise
@@ -69,7 +67,7 @@ pub struct Args {
 
 /// Everything decided before training starts.
 struct Plan {
-    system: Quadrotor,
+    built: Arc<Built>,
     config: ValidRun,
     from: Option<Checkpoint>,
     folder: Folder,
@@ -78,7 +76,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn resolve(args: &Args) -> Result<Self> {
+    fn resolve(args: &Args, tools: Tools) -> Result<Self> {
         let existing = match &args.out {
             Some(out) if args.resume => read_config(&Folder::new(out))?,
             _ => None,
@@ -93,16 +91,26 @@ impl Plan {
             let what = "--from names another checkpoint than the run in --out starts from";
             return Err(user(what, "leave --from out to resume, or choose another --out"));
         }
-        let mut config = match (&existing, &from) {
-            (Some(existing), _) => existing.clone(),
-            (None, Some(from)) => {
-                let base = from.header().config.clone();
-                RunConfig { start: Some(from.start()), ..base }
-            }
-            (None, None) => default_run(&QuadrotorConfig::default().check()?)?,
+        let base = match (&existing, &from) {
+            (Some(existing), _) => Some(existing.clone()),
+            (None, Some(from)) => Some(RunConfig {
+                start: Some(from.start()),
+                numerics: backcut_kernels::NUMERICS_VERSION,
+                ..from.header().config.clone()
+            }),
+            (None, None) => None,
         };
-        let system = args.forward.resolve(settings(&config.system)?)?;
-        config.system = choice(&system)?;
+        let choice = match &base {
+            Some(base) if base.system.name != args.system => {
+                let what = format!("{} is asked for, {} is there", args.system, base.system.name);
+                return Err(user(what, "a run goes on with the system it began with"));
+            }
+            Some(base) => base.system.clone(),
+            None => SystemChoice::new(&args.system, serde_json::Map::new()),
+        };
+        let built = args.settings.over(&choice, tools.catalogue)?;
+        let mut config = base.unwrap_or_else(|| default_run(&built));
+        config.system = built.choice.clone();
         if let Some(cut) = &args.cut {
             config.cut = parse_cut(cut)?;
         }
@@ -111,12 +119,8 @@ impl Plan {
         }
         config.seed = args.seed.unwrap_or(config.seed);
         config.optimizer.clip = args.clip.unwrap_or(config.optimizer.clip);
-        if existing.is_none() {
-            config.numerics = backcut_kernels::NUMERICS_VERSION;
-            config.updates = args.updates.unwrap_or(crate::quadrotor::UPDATES);
-        } else {
-            config.updates = args.updates.unwrap_or(config.updates);
-        }
+        let usual = if existing.is_none() { built.updates } else { config.updates };
+        config.updates = args.updates.unwrap_or(usual);
         if existing.is_none() || args.evaluate_every.is_some() || args.updates.is_some() {
             let start = config.start.as_ref().map_or(0, |s| s.update);
             let every = args.evaluate_every.unwrap_or(EVALUATE_EVERY);
@@ -129,7 +133,7 @@ impl Plan {
             let hint = format!("this run has updates {} to {updates}", start + 1);
             return Err(user(format!("--keep {keep}: the run does not reach that update"), hint));
         }
-        let out = args.out.clone().unwrap_or_else(|| default_folder(&system, &config));
+        let out = args.out.clone().unwrap_or_else(|| default_folder(&built, &config));
         let folder = Folder::new(out);
         // A folder named by the run's own hash can hold no other run: taking it up again is safe.
         let begin = if args.resume || args.out.is_none() { Begin::Resume } else { Begin::Fresh };
@@ -140,7 +144,7 @@ impl Plan {
             eprintln!("nothing to resume in {}: starting", folder.path().display());
         }
         let options = RunOptions { save_every: args.save_every, keep: args.keep.clone() };
-        Ok(Self { system, config, from, folder, begin, options })
+        Ok(Self { built, config, from, folder, begin, options })
     }
 }
 
@@ -157,17 +161,17 @@ fn read_config(folder: &Folder) -> Result<Option<RunConfig>> {
     })
 }
 
-fn default_folder(system: &Quadrotor, config: &ValidRun) -> PathBuf {
+fn default_folder(built: &Built, config: &ValidRun) -> PathBuf {
     let RunConfig { cut, seed, .. } = config.config();
-    let window = system.config().window.map_or(String::new(), |w| format!("-w{w}"));
-    let short = &config.hash()[..8];
-    let reading = system.config().velocity;
-    PathBuf::from("runs").join(format!("quadrotor-{cut}-{reading}{window}-{seed}-{short}"))
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    let words: String = built.words.replace(", ", "-").chars().map(plain).take(40).collect();
+    let (name, short) = (&built.choice.name, &config.hash()[..8]);
+    PathBuf::from("runs").join(format!("{name}-{cut}-{words}-{seed}-{short}"))
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
-    let plan = Plan::resolve(args)?;
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let plan = Plan::resolve(args, tools)?;
     let stop = Arc::new(AtomicBool::new(false));
     let handler = stop.clone();
     ctrlc::set_handler(move || {
@@ -178,21 +182,24 @@ pub fn run(args: &Args) -> Result<Verdict> {
     .context("cannot catch Ctrl-C")?;
     announce(&plan);
     let mut display = Display::new(plan.config.config().updates);
-    let Plan { system, config, from, folder, begin, options } = &plan;
+    let Plan { built, config, from, folder, begin, options } = &plan;
+    let from = from.as_ref().map(|from| Restored::new(tools.catalogue, from));
+    let from = from.transpose().map_err(|e| user(&e, e.hint()))?.map(|from| from.branch(built));
     let mut saved = Instant::now();
-    let summary =
-        run::run(Cpu::detect(), system, config, from.as_ref(), folder, *begin, options, &mut |p| {
-            display.show(p);
-            if stop.load(Ordering::SeqCst) {
-                return Control::Stop;
-            }
-            if saved.elapsed() > Duration::from_secs(SAVE_EVERY_SECS) {
-                saved = Instant::now();
-                return Control::Save;
-            }
-            Control::Continue
-        })
-        .map_err(|e| user(&e, e.hint()))?;
+    let mut heard = |progress: &Progress| {
+        display.show(progress);
+        if stop.load(Ordering::SeqCst) {
+            return Control::Stop;
+        }
+        if saved.elapsed() > Duration::from_secs(SAVE_EVERY_SECS) {
+            saved = Instant::now();
+            return Control::Save;
+        }
+        Control::Continue
+    };
+    let (executor, system, from) = (tools.executor, built.system(), from.as_ref());
+    let summary = run::run(executor, system, config, from, folder, *begin, options, &mut heard);
+    let summary = summary.map_err(|e| user(&e, e.hint()))?;
     display.finish();
     print!("{}", table(&plan, &summary));
     if summary.is_finished {
@@ -202,19 +209,17 @@ pub fn run(args: &Args) -> Result<Verdict> {
     eprintln!("stopped after update {}; the state is saved", summary.update);
     let keep: Vec<String> = plan.options.keep.iter().map(ToString::to_string).collect();
     let keep = if keep.is_empty() { String::new() } else { format!(" --keep {}", keep.join(",")) };
-    eprintln!("hint: backcut train quadrotor --out {folder} --resume{keep}");
+    let name = &plan.built.choice.name;
+    eprintln!("hint: backcut train {name} --out {folder} --resume{keep}");
     Ok(Verdict::Interrupted)
 }
 
 fn announce(plan: &Plan) {
     let RunConfig { cut, seed, stream, start, .. } = plan.config.config();
-    let weights = System::<f32>::program(&plan.system).layout().len();
+    let weights = thousands(plan.built.system().program().layout().len());
     let stream = if *stream == Stream::B { ", stream b" } else { "" };
-    eprintln!(
-        "quadrotor, cut {cut}, {}, seed {seed}{stream}, {} weights",
-        describe(plan.system.config()),
-        thousands(weights)
-    );
+    let system = described(&plan.built);
+    eprintln!("{system}, cut {cut}, seed {seed}{stream}, {weights} weights");
     if let Some(start) = start {
         eprintln!("branching after update {}", start.update);
     }
@@ -274,11 +279,12 @@ impl Display {
 
 /// The final table, at most 80 columns wide.
 fn table(plan: &Plan, summary: &Summary) -> String {
-    let mut lines = vec![
-        "tracking error: mean squared distance to the reference on the panel, m^2".to_owned(),
-        format!("{:>8} {:>12} {:>12} {:>10}", "update", "error", "paper's FF", "difference"),
-    ];
-    let paper = paper_error(plan.system.config().velocity);
+    let paper = published::ff_error(&plan.built.choice);
+    let Quantity { name, unit } = plan.built.error;
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+    let mut lines = vec![format!("error: {name}, on the panel{unit}")];
+    let beside = if paper.is_some() { "   paper's FF difference" } else { "" };
+    lines.push(format!("{:>8} {:>12}{beside}", "update", "error"));
     for (update, panel) in &summary.panels {
         // The paper's figures belong to the end of its runs, 1000 updates.
         let beside = paper.filter(|_| *update == 1000).map_or(String::new(), |paper| {

@@ -37,7 +37,7 @@ pub fn local_scores<R: Real>(
     all.extend_from_slice(cuts);
     let mut workspace = executor.workspace(&rollout, &all)?;
     let mut differentiate = |key: BatchKey| -> Result<Vec<Vec<R>>, MeasureError> {
-        system.fill_batch(key, &mut rollout);
+        system.fill_batch(key, &mut rollout)?;
         let roll = |source| MeasureError::Roll { update: key.update + 1, source };
         executor.roll(&model, &mut rollout).map_err(roll)?;
         executor.backward(&model, &rollout, &mut workspace)?;

@@ -57,7 +57,7 @@ pub fn donor_with(subject: &Subject, donors: &[usize]) -> Result<Vec<Finding>, M
     // Every trajectory is a donor once, so the donors' own errors are the unperturbed evaluation.
     let (mut base, mut changed) = (vec![0.0; rows], vec![0.0; rows]);
     let mut failure = None;
-    for (first, count) in panel::groups(rows) {
+    for (first, count) in panel::groups(system) {
         let own = &donors[first..first + count];
         let rollout = panel::roll_rows(subject, &model, own)?;
         let mut errors = vec![0.0; count];

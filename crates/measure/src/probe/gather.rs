@@ -59,7 +59,7 @@ pub fn gather(
             Samples { trajectories, steps, width, values }
         })
         .collect();
-    for (first, rows) in panel::groups(trajectories) {
+    for (first, rows) in panel::groups(system) {
         let spec = match &feeding {
             Some(feeding) => feeding.spec(subject, (first, rows))?,
             None => system.spec(),

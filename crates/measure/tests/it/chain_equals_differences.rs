@@ -7,7 +7,7 @@ use backcut_engine::{Cpu, ForwardSpec, Model, Override, Rollout};
 use backcut_kernels::Isa;
 use backcut_measure::chain_gains;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
-use backcut_systems::{BatchKey, Stream, System};
+use backcut_systems::{BatchKey, SampleError, Stream, System};
 use backcut_training::State;
 
 const KEY: BatchKey = BatchKey { seed: 4, stream: Stream::A, update: 3 };
@@ -47,7 +47,7 @@ fn moved(
     let over = Override { site: name.to_owned(), first: t, values };
     let spec = ForwardSpec { overrides: vec![over], ..system.spec() };
     let mut rollout = Rollout::new(program, system.batch_rows(), system.steps(), spec).unwrap();
-    system.fill_batch(KEY, &mut rollout);
+    system.fill_batch(KEY, &mut rollout).unwrap();
     model.roll_into(&mut rollout).unwrap();
     rollout
 }
@@ -64,7 +64,7 @@ fn whole_chains_of_the_quadrotor_without_memory() {
     let program = System::<f64>::program(&system);
     let model = Model::new(program, Isa::detect(), state.params).unwrap();
     let mut plain = Rollout::new(program, 8, 32, System::<f64>::spec(&system)).unwrap();
-    system.fill_batch(KEY, &mut plain);
+    system.fill_batch(KEY, &mut plain).unwrap();
     model.roll_into(&mut plain).unwrap();
     let gains = chain_gains::<f64>(Cpu::detect(), &system, &model, &plain).unwrap();
     let next = program.tap("next_state").unwrap();
@@ -101,14 +101,8 @@ fn scale(t: usize) -> [f64; 2] {
 }
 
 impl System<f64> for Scaled {
-    fn name(&self) -> &'static str {
-        "scaled point mass"
-    }
     fn program(&self) -> &std::sync::Arc<backcut_engine::Program> {
         System::<f64>::program(&self.0)
-    }
-    fn spec(&self) -> ForwardSpec<f64> {
-        ForwardSpec::default()
     }
     fn steps(&self) -> usize {
         System::<f64>::steps(&self.0)
@@ -116,14 +110,18 @@ impl System<f64> for Scaled {
     fn batch_rows(&self) -> usize {
         System::<f64>::batch_rows(&self.0)
     }
-    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<f64>) {
-        self.0.fill_batch(key, rollout);
+    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<f64>) -> Result<(), SampleError> {
+        self.0.fill_batch(key, rollout)
     }
+    fn panel_group(&self) -> usize {
+        System::<f64>::panel_group(&self.0)
+    }
+
     fn panel_rows(&self) -> usize {
         System::<f64>::panel_rows(&self.0)
     }
-    fn fill_panel(&self, first: usize, rollout: &mut Rollout<f64>) {
-        self.0.fill_panel(first, rollout);
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<f64>) -> Result<(), SampleError> {
+        self.0.fill_panel(first, rollout)
     }
     fn row_errors(&self, rollout: &Rollout<f64>, errors: &mut [f64]) {
         self.0.row_errors(rollout, errors);
@@ -142,7 +140,7 @@ fn products_of_links_with_memory_detached_and_units_of_the_system() {
     let model = Model::new(&program, Isa::detect(), params).unwrap();
     let (rows, steps) = (system.batch_rows(), system.steps());
     let mut plain = Rollout::new(&program, rows, steps, ForwardSpec::default()).unwrap();
-    system.fill_batch(KEY, &mut plain);
+    system.fill_batch(KEY, &mut plain).unwrap();
     model.roll_into(&mut plain).unwrap();
     let gains = chain_gains::<f64>(Cpu::detect(), &system, &model, &plain).unwrap();
     // The states after step j are those before step j + 1.

@@ -25,7 +25,7 @@ fn loss(system: &Analytic, params: &[f64], key: BatchKey) -> f64 {
     let program = System::<f64>::program(system);
     let model = Model::new(program, Isa::detect(), params.to_vec()).unwrap();
     let mut rollout = Rollout::new(program, 8, 16, System::<f64>::spec(system)).unwrap();
-    system.fill_batch(key, &mut rollout);
+    system.fill_batch(key, &mut rollout).unwrap();
     model.roll_into(&mut rollout).unwrap()
 }
 

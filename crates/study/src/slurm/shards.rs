@@ -90,11 +90,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{Builtin, Study, builtin};
+    use backcut_systems::Catalogue;
+
+    use crate::{Study, builtin};
 
     fn plan() -> Plan {
         let read = |p: &Path| builtin::read(p);
-        Plan::new(&Study::load_with(Path::new("quick.toml"), &Builtin, &read).unwrap())
+        Plan::new(&Study::load_with(Path::new("quick.toml"), &Catalogue::builtin(), &read).unwrap())
     }
 
     #[test]

@@ -110,10 +110,10 @@ fn a_batch_depends_on_its_key_and_the_panel_does_not() {
         rollout.initial_mut("x").unwrap().to_vec()
     };
     let key = BatchKey { seed: 3, stream: Stream::A, update: 5 };
-    let of = |key: BatchKey| errors(&|rollout| system.fill_batch(key, rollout));
+    let of = |key: BatchKey| errors(&|rollout| system.fill_batch(key, rollout).unwrap());
     assert_eq!(of(key), of(key));
     assert_ne!(of(key), of(BatchKey { update: 6, ..key }));
     assert_ne!(of(key), of(BatchKey { stream: Stream::B, ..key }));
-    let panel = |first| errors(&|rollout| system.fill_panel(first, rollout));
+    let panel = |first| errors(&|rollout| system.fill_panel(first, rollout).unwrap());
     assert_eq!(panel(0)[4..], panel(4)[..4]);
 }

@@ -17,7 +17,7 @@ fn roll(system: &Quadrotor, rollout: &mut Rollout<f64>) -> Result<f64, RollError
 fn start(pitch: f64, pitch_rate: f64, row: usize) -> (Quadrotor, Rollout<f64>) {
     let system = small(VelocityReading::Hidden).check().unwrap();
     let mut rollout = rollout::<f64>(&system, system.spec());
-    system.fill_batch(key(1, Stream::A, 0), &mut rollout);
+    system.fill_batch(key(1, Stream::A, 0), &mut rollout).unwrap();
     let state = &mut rollout.initial_mut("state").unwrap()[row * STATE..][..STATE];
     state.fill(0.0);
     state[4] = pitch;

@@ -30,7 +30,7 @@ fn compare(velocity: VelocityReading) {
     let key = key(5, Stream::A, 3);
     let batch = system.batch(key);
     let mut rollout = rollout::<f64>(&system, system.spec());
-    system.fill_batch(key, &mut rollout);
+    system.fill_batch(key, &mut rollout).unwrap();
     let model = model::<f64>(&system, 2.0);
     model.roll_into(&mut rollout).unwrap();
 
@@ -85,8 +85,8 @@ fn single_precision_stays_near_double() {
     let key = key(5, Stream::A, 3);
     let mut wide = rollout::<f64>(&system, system.spec());
     let mut narrow = rollout::<f32>(&system, system.spec());
-    system.fill_batch(key, &mut wide);
-    system.fill_batch(key, &mut narrow);
+    system.fill_batch(key, &mut wide).unwrap();
+    system.fill_batch(key, &mut narrow).unwrap();
     model::<f64>(&system, 2.0).roll_into(&mut wide).unwrap();
     model::<f32>(&system, 2.0).roll_into(&mut narrow).unwrap();
     for (w, n) in system.states(&wide).iter().zip(system.states(&narrow)) {

@@ -48,7 +48,7 @@ fn compare(config: QuadrotorConfig) {
     let system = config.check().unwrap();
     let model = model::<f64>(&system, 2.0);
     let mut rollout = rollout::<f64>(&system, system.spec());
-    system.fill_batch(key(3, Stream::A, 0), &mut rollout);
+    system.fill_batch(key(3, Stream::A, 0), &mut rollout).unwrap();
     let inputs = inputs(&mut rollout);
     let spec = OracleSpec {
         rows: rollout.rows(),

@@ -37,7 +37,7 @@ fn hover_is_a_fixed_point_of_the_traced_step() {
     };
     let system = config.check().unwrap();
     let mut rollout = rollout::<f64>(&system, system.spec());
-    system.fill_batch(key(1, Stream::A, 0), &mut rollout);
+    system.fill_batch(key(1, Stream::A, 0), &mut rollout).unwrap();
     // Anywhere and at any heading.
     rollout.initial_mut("state").unwrap()[STATE..][..6]
         .copy_from_slice(&[1.0, -2.0, 3.0, 0.0, 0.0, 2.5]);
@@ -64,7 +64,7 @@ fn free_fall_keeps_its_energy_in_the_traced_step() {
     };
     let spec = ForwardSpec { overrides: vec![fall], ..system.spec() };
     let mut rollout = rollout::<f64>(&system, spec);
-    system.fill_batch(key(1, Stream::A, 0), &mut rollout);
+    system.fill_batch(key(1, Stream::A, 0), &mut rollout).unwrap();
     idle(&system).roll_into(&mut rollout).unwrap();
     let before = tap(&rollout, "state").chunks_exact(STATE);
     let after = system.states(&rollout).chunks_exact(STATE);

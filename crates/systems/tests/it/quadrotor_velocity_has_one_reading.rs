@@ -9,7 +9,7 @@ use backcut_systems::{Stream, System};
 fn rolled(velocity: VelocityReading) -> Rollout<f64> {
     let system = small(velocity).check().unwrap();
     let mut rollout = rollout::<f64>(&system, system.spec());
-    system.fill_batch(key(2, Stream::A, 1), &mut rollout);
+    system.fill_batch(key(2, Stream::A, 1), &mut rollout).unwrap();
     model::<f64>(&system, 1.0).roll_into(&mut rollout).unwrap();
     rollout
 }

@@ -48,24 +48,31 @@ impl Learner {
     /// A batch, its rollout and the gradients of all cuts.
     pub fn differentiate(
         &mut self,
-        fill: impl FnOnce(u64, &mut Rollout<f32>),
+        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        self.sample(fill);
+        self.sample(fill)?;
         self.roll()?;
         self.backward()
     }
 
     /// One whole update under the first cut.
-    pub fn update(&mut self, fill: impl FnOnce(u64, &mut Rollout<f32>)) -> anyhow::Result<()> {
+    pub fn update(
+        &mut self,
+        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         self.differentiate(fill)?;
         self.step();
         Ok(())
     }
 
     /// Fills in a batch.
-    pub fn sample(&mut self, fill: impl FnOnce(u64, &mut Rollout<f32>)) {
-        fill(self.updates, &mut self.rollout);
+    pub fn sample(
+        &mut self,
+        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        fill(self.updates, &mut self.rollout)?;
         self.updates += 1;
+        Ok(())
     }
 
     /// The forward.

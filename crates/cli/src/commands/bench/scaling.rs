@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use backcut_engine::{Cut, ForwardSpec, Rollout};
+use backcut_engine::{Cut, Executor, ForwardSpec, Rollout};
 use backcut_kernels::Isa;
 use backcut_kernels::random::Stream;
+use backcut_systems::Built;
 use backcut_training::Trainer;
 use serde::Serialize;
 
 use super::learner::Learner;
-use super::{median, quadrotor, timed};
+use super::{median, system, timed};
 use crate::shape::Shape;
 
 /// Updates of a unit in one timing.
@@ -59,13 +60,15 @@ pub fn over_steps(isa: Isa, rounds: usize) -> anyhow::Result<Vec<OfSteps>> {
 }
 
 /// A reference of normal numbers, drawn once: what is measured here is the engine.
-fn draw(update: u64, rollout: &mut Rollout<f32>) {
+#[expect(clippy::unnecessary_wraps, reason = "it stands where a system's sampler may fail")]
+fn draw(update: u64, rollout: &mut Rollout<f32>) -> anyhow::Result<()> {
     let mut draws = Stream::new(1, "bench").at(update, 0);
     if let Some(reference) = rollout.input_mut("reference").filter(|_| update == 0) {
         for x in reference {
             *x = draws.normal() as f32;
         }
     }
+    Ok(())
 }
 
 pub fn text(measured: &[OfSteps]) -> String {
@@ -88,9 +91,13 @@ pub struct Threads {
     pub speedup: f64,
 }
 
-pub fn over_threads(rounds: usize) -> anyhow::Result<Threads> {
-    let system = &quadrotor::system(None)?;
-    let mut units = [quadrotor::trainer(system, Cut::FF)?, quadrotor::trainer(system, Cut::FF)?];
+pub fn over_threads(
+    executor: &dyn Executor<f32>,
+    built: &Built,
+    rounds: usize,
+) -> anyhow::Result<Threads> {
+    let unit = || system::trainer(executor, built, Cut::FF);
+    let mut units = [unit()?, unit()?];
     let train = |unit: &mut Trainer<'_, f32>| -> anyhow::Result<()> {
         for _ in 0..UPDATES {
             unit.step()?;

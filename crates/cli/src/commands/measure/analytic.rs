@@ -14,7 +14,7 @@ use super::output::write;
 use super::states::at;
 use super::table::defined;
 use crate::exit::Verdict;
-use crate::quadrotor::thousands;
+use crate::words::thousands;
 
 /// Step size and prior variance ((m/s)^2) that the construction is shown with.
 const SHOWN: (f64, f64) = (0.5, 0.01);

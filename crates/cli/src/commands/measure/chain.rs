@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use backcut_measure::{ALL, ChainOptions, Rig, chain};
+use backcut_study::Tools;
 
 use super::figure::Lines;
 use super::output::Results;
@@ -22,13 +23,13 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
         print!("{}", defined("chain"));
         return Ok(Verdict::Fine);
     }
     let options = ChainOptions { windows: args.windows as usize };
-    let states = args.states.restore()?;
+    let states = args.states.restore(tools)?;
     let mut of_state = Vec::new();
     for restored in &states.all {
         let subject = states.subject(restored);

@@ -6,17 +6,18 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use backcut_engine::{Cpu, Cut, Executor};
-use backcut_measure::{ALL, Finding, update_bytes};
+use backcut_engine::Cut;
+use backcut_measure::{ALL, Finding, Subject, update_bytes};
 use backcut_stats::quantile::quantiles;
+use backcut_study::Tools;
 use backcut_training::{Arm, Trainer};
 
 use super::counting::{Asked, Counter, counted_updates};
 use super::output::Results;
-use super::states::{Restored, StateArgs, States, at, parse_cuts};
+use super::states::{Named, StateArgs, States, at, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
-use crate::exit::Verdict;
-use crate::quadrotor::{thousands, user};
+use crate::exit::{Verdict, user};
+use crate::words::thousands;
 
 /// Updates in a row: the first finds what another cut left in the caches and is not counted.
 const BURST: usize = 4;
@@ -41,19 +42,19 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
         print!("{}", defined("cost"));
         return Ok(Verdict::Fine);
     }
     let mut cuts = parse_cuts(&args.cuts)?;
-    let states = args.states.restore()?;
+    let states = args.states.restore(tools)?;
     if let (Some(updates), Some(cut), Some(state)) =
         (args.only_updates, cuts.first(), states.all.first())
     {
         let mut trainer = trainer(&states, state, *cut)?;
         counted_updates(&mut trainer, updates).map_err(|e| user(&e, e.hint()))?;
-        println!("{}", Executor::<f32>::describe(Cpu::detect()));
+        println!("{}", tools.executor.describe());
         return Ok(Verdict::Fine);
     }
     if !cuts.contains(&Cut::FF) {
@@ -62,16 +63,16 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let mut of_state = Vec::new();
     let mut counter = Counter::new(args.instructions);
     for restored in &states.all {
-        let system = states.system(restored);
+        let system = restored.restored.built.system();
         let mut findings =
-            update_bytes::<f32>(Cpu::detect(), system, &cuts).map_err(at(&restored.label))?;
+            update_bytes(tools.executor, system, &cuts).map_err(at(&restored.label))?;
         findings.extend(times(&states, restored, &cuts, args.rounds)?);
         findings.extend(counter.count(&restored.path, &cuts)?);
         of_state.push(findings);
     }
     let results = Results::new(of_state);
     let mut text = wrapped(&states.introduction(), 2);
-    let path = Executor::<f32>::describe(Cpu::detect());
+    let path = tools.executor.describe();
     text += &wrapped(
         &format!(
             "one update: sample, roll, backward, clip by the global norm, AdamW; code path {path}, f32, \
@@ -91,12 +92,10 @@ pub fn run(args: &Args) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-fn trainer<'s>(states: &'s States, restored: &Restored, cut: Cut) -> Result<Trainer<'s, f32>> {
-    let config = &restored.header.config;
-    let stream = restored.header.stream;
-    let arm = Arm { cut, seed: config.seed, stream, optimizer: config.optimizer };
-    Trainer::resume(Cpu::detect(), states.system(restored), arm, restored.state.clone())
-        .map_err(|e| user(&e, e.hint()))
+fn trainer<'s>(states: &'s States, state: &'s Named, cut: Cut) -> Result<Trainer<'s, f32>> {
+    let Subject { executor, system, state, optimizer, key } = states.subject(state);
+    let arm = Arm { cut, seed: key.seed, stream: key.stream, optimizer };
+    Trainer::resume(executor, system, arm, state.clone()).map_err(|e| user(&e, e.hint()))
 }
 
 fn step(trainer: &mut Trainer<f32>) -> Result<()> {
@@ -104,7 +103,7 @@ fn step(trainer: &mut Trainer<f32>) -> Result<()> {
     Ok(())
 }
 
-fn times(states: &States, restored: &Restored, cuts: &[Cut], rounds: u32) -> Result<Vec<Finding>> {
+fn times(states: &States, restored: &Named, cuts: &[Cut], rounds: u32) -> Result<Vec<Finding>> {
     let mut trainers =
         cuts.iter().map(|cut| trainer(states, restored, *cut)).collect::<Result<Vec<_>>>()?;
     let mut of_cut = vec![Vec::new(); cuts.len()];

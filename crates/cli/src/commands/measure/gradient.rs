@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use backcut_measure::{ALL, GradientOptions, Rig, gradient};
+use backcut_study::Tools;
 
 use super::figure::{Dots, Lines, Point};
 use super::output::Results;
 use super::states::{StateArgs, at, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
+use crate::common::parse_cut;
 use crate::exit::Verdict;
-use crate::quadrotor::parse_cut;
 
 /// Options of `backcut measure gradient`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +30,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
         print!("{}", defined("gradient"));
         return Ok(Verdict::Fine);
@@ -38,12 +39,12 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let wanted = args.ages.iter().filter(|text| *text != "none");
     let ages = wanted.map(|text| parse_cut(text)).collect::<Result<Vec<_>>>()?;
     let options = GradientOptions { windows: args.windows as usize, ages, paths: true };
-    let states = args.states.restore()?;
+    let states = args.states.restore(tools)?;
     let mut of_state = Vec::new();
-    let mut rigs: Vec<Option<Rig<f32>>> = states.systems.iter().map(|_| None).collect();
+    let mut rigs: Vec<Option<Rig<f32>>> = states.systems().iter().map(|_| None).collect();
     for restored in &states.all {
         let subject = states.subject(restored);
-        let rig = match &mut rigs[restored.system] {
+        let rig = match &mut rigs[states.system_of(restored)] {
             Some(rig) => rig,
             empty => empty.insert(
                 Rig::new(subject.executor, subject.system, &cuts).map_err(at(&restored.label))?,
@@ -54,7 +55,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let results = Results::new(of_state);
     let look = Look(&results.summary);
     let mut text = wrapped(&states.introduction(), 2);
-    text += &batches(args.windows, states.all.first().map(|s| s.state.update), look);
+    text += &batches(args.windows, states.all.first().map(|s| s.restored.state.update), look);
     text += &tables(look);
     let figures = figures(look);
     results.publish("gradient", &args.states, &states, &text, &figures)?;

@@ -3,15 +3,12 @@
 use anyhow::Result;
 use backcut_measure::memory::panel_derangement;
 use backcut_measure::{Finding, Measurement, measure};
-use backcut_systems::System;
+use backcut_study::Tools;
 
 use super::output::{Results, write};
-use super::states::{Restored, StateArgs, States, at};
+use super::states::{Named, StateArgs, States, at};
 use super::table::{Look, Table, defined, wrapped};
 use crate::exit::Verdict;
-
-/// The quadrotor's weights that read the velocity in world axes: columns 0..3 of the token.
-const VELOCITY_READING: (&str, [usize; 2]) = ("embedding.weight", [0, 3]);
 
 /// Options of `backcut measure memory`.
 #[derive(Debug, clap::Args)]
@@ -24,12 +21,12 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
         print!("{}", defined("memory"));
         return Ok(Verdict::Fine);
     }
-    let states = args.states.restore()?;
+    let states = args.states.restore(tools)?;
     let found = states.all.iter().map(|state| of_state(&states, state, &args.windows));
     let results = Results::new(found.collect::<Result<_>>()?);
     let text = match results.of_state.as_slice() {
@@ -37,8 +34,8 @@ pub fn run(args: &Args) -> Result<Verdict> {
         several => many(&states, several, &args.windows),
     };
     results.publish("memory", &args.states, &states, &text, &[])?;
-    if let Some((folder, system)) = args.states.out.as_ref().zip(states.systems.first()) {
-        let donors = donors(System::<f32>::panel_rows(system));
+    if let Some((folder, state)) = args.states.out.as_ref().zip(states.all.first()) {
+        let donors = donors(state.restored.built.system().panel_rows());
         write(&folder.join("donors.csv"), donors.as_bytes())?;
     }
     Ok(Verdict::Fine)
@@ -51,14 +48,16 @@ fn donors(rows: usize) -> String {
     std::iter::once("trajectory,donor\n".to_owned()).chain(lines).collect()
 }
 
-fn of_state(states: &States, state: &Restored, windows: &[usize]) -> Result<Vec<Finding>> {
-    let (parameter, columns) = VELOCITY_READING;
-    let measurements = [
+fn of_state(states: &States, state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
+    let mut measurements = vec![
         Measurement::Masking { windows: windows.to_vec() },
         Measurement::Donor {},
         Measurement::Attention {},
-        Measurement::InputWeight { parameter: parameter.to_owned(), columns },
     ];
+    measurements.extend(state.restored.built.latent.map(|latent| {
+        let (parameter, columns) = latent.weights;
+        Measurement::InputWeight { parameter: parameter.to_owned(), columns }
+    }));
     let subject = states.subject(state);
     let mut findings: Vec<Finding> = Vec::new();
     for measurement in &measurements {
@@ -72,9 +71,21 @@ fn of_state(states: &States, state: &Restored, windows: &[usize]) -> Result<Vec<
     Ok(findings)
 }
 
-/// Squared metres, to the digit that tells policies apart.
-fn square_metres(value: Option<f64>) -> String {
+/// An error, to the digit that tells policies apart.
+fn error_text(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |v| format!("{v:.5}"))
+}
+
+/// What the policy must infer.
+fn latent(states: &States) -> &'static str {
+    let of = states.all.first().and_then(|state| state.restored.built.latent);
+    of.map_or("latent quantity", |latent| latent.name)
+}
+
+/// The error's heading, with its unit.
+fn heading(name: &str, states: &States) -> String {
+    let unit = states.all.first().map_or("", |state| state.restored.built.error.unit);
+    format!("{name} {unit}").trim_end().to_owned()
 }
 
 /// A relative change as a percentage.
@@ -84,12 +95,17 @@ fn percent(value: Option<f64>) -> String {
 
 /// Everything about one state.
 fn one(states: &States, look: Look, windows: &[usize]) -> String {
-    let mut table = Table::new(["history", "error m^2", "change", "mean per trajectory"]);
-    let error = square_metres(look.value("panel.error", "", "all"));
+    let mut table = Table::new([
+        "history".to_owned(),
+        heading("error", states),
+        "change".to_owned(),
+        "mean per trajectory".to_owned(),
+    ]);
+    let error = error_text(look.value("panel.error", "", "all"));
     table.row(["its own".to_owned(), error]);
     let mut line = |name: String, prefix: &str, change: &str, part: &str| {
         let of = |suffix: &str| look.value(&format!("{prefix}.{suffix}"), "", part);
-        let cells = [of("error"), of(change)].map(square_metres);
+        let cells = [of("error"), of(change)].map(error_text);
         table.row(std::iter::once(name).chain(cells).chain([percent(of("relative"))]));
     };
     for window in windows {
@@ -111,9 +127,10 @@ fn one(states: &States, look: Look, windows: &[usize]) -> String {
     }
     let undefined = look.reasons(&["masking.error", "masking.relative", "donor.error"]);
     let weight = look.parts("input_weight.norm", "");
+    let what = latent(states);
     let weight = weight.iter().map(|part| {
         let norm = look.cell("input_weight.norm", "", part);
-        format!("  weights that read the velocity: norm {norm} ({part})\n")
+        format!("  weights that read the {what}: norm {norm} ({part})\n")
     });
     let weight: String = weight.collect();
     let introduction = wrapped(&states.introduction(), 2);
@@ -122,25 +139,28 @@ fn one(states: &States, look: Look, windows: &[usize]) -> String {
 
 /// One line per state.
 fn many(states: &States, found: &[Vec<Finding>], windows: &[usize]) -> String {
-    let head = ["state", "cut", "error m^2"].map(str::to_owned).into_iter();
+    let head = ["state".to_owned(), "cut".to_owned(), heading("error", states)].into_iter();
     let masked = windows.iter().map(|w| format!("w={w}"));
     let mut table =
-        Table::new(head.chain(masked).chain(["v_I1 m^2".to_owned(), "norm".to_owned()]));
+        Table::new(head.chain(masked).chain([heading("v_I1", states), "norm".to_owned()]));
     let mut reasons = String::new();
     for (state, findings) in states.all.iter().zip(found) {
         let look = Look(findings);
-        let label = [state.label.clone(), state.header.config.cut.to_string()];
-        let error = square_metres(look.value("panel.error", "", "all"));
+        let label = [state.label.clone(), state.restored.header.config.cut.to_string()];
+        let error = error_text(look.value("panel.error", "", "all"));
         let masked =
             windows.iter().map(|w| percent(look.value("masking.relative", "", &format!("w={w}"))));
-        let donor = square_metres(look.value("donor.cost", "", "derangement"));
+        let donor = error_text(look.value("donor.cost", "", "derangement"));
         let norm = look.parts("input_weight.norm", "");
         let norm = norm.first().map(|part| look.cell("input_weight.norm", "", part));
         table.row(label.into_iter().chain([error]).chain(masked).chain([donor]).chain(norm));
         let missing = look.reasons(&["masking.error", "masking.relative", "donor.error"]);
         reasons += &missing.replace("  -:", &format!("  {}:", state.label));
     }
-    let note = "w=...: history masked at evaluation, mean change per trajectory. v_I1: cost of another \
-                trajectory's history. norm: weights that read the velocity.";
-    format!("{}{reasons}\n{}", table.text(), wrapped(note, 0))
+    let note = format!(
+        "w=...: history masked at evaluation, mean change per trajectory. v_I1: cost of another \
+         trajectory's history. norm: weights that read the {}.",
+        latent(states)
+    );
+    format!("{}{reasons}\n{}", table.text(), wrapped(&note, 0))
 }

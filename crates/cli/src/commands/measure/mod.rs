@@ -17,6 +17,7 @@ mod table;
 mod update;
 
 use anyhow::Result;
+use backcut_study::Tools;
 
 use crate::exit::Verdict;
 
@@ -39,7 +40,7 @@ enum What {
     Cost(cost::Args),
     /// What a policy reads from its memory: masked and foreign history, attention, input weights.
     Memory(memory::Args),
-    /// How much of the true velocity can be read off what each layer stores.
+    /// How much of what the policy must infer can be read off what each layer stores.
     Probe(probe::Args),
     /// Whether the two sampling streams draw from the same distribution.
     Streams(streams::Args),
@@ -48,14 +49,14 @@ enum What {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     match &args.what {
-        What::Gradient(args) => gradient::run(args),
-        What::Update(args) => update::run(args),
-        What::Chain(args) => chain::run(args),
-        What::Cost(args) => cost::run(args),
-        What::Memory(args) => memory::run(args),
-        What::Probe(args) => probe::run(args),
+        What::Gradient(args) => gradient::run(args, tools),
+        What::Update(args) => update::run(args, tools),
+        What::Chain(args) => chain::run(args, tools),
+        What::Cost(args) => cost::run(args, tools),
+        What::Memory(args) => memory::run(args, tools),
+        What::Probe(args) => probe::run(args, tools),
         What::Streams(args) => streams::run(args),
         What::Analytic(args) => analytic::run(args),
     }

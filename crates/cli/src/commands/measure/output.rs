@@ -8,7 +8,7 @@ use backcut_training::write_atomically;
 use serde_json::{Value, json};
 
 use super::states::{StateArgs, States};
-use crate::quadrotor::user;
+use crate::exit::user;
 
 /// What was found at every state, and over all of them.
 pub struct Results {
@@ -66,13 +66,14 @@ impl Results {
     fn json(&self, name: &str, states: &States) -> Result<Value> {
         let mut list = Vec::new();
         for (state, findings) in states.all.iter().zip(&self.of_state) {
-            let config = &state.header.config;
+            let header = &state.restored.header;
+            let config = &header.config;
             list.push(json!({
                 "checkpoint": state.label,
                 "path": state.path,
-                "update": state.state.update,
+                "update": header.update,
                 "seed": config.seed,
-                "stream": state.header.stream,
+                "stream": header.stream,
                 "trained_under": config.cut,
                 "findings": serde_json::to_value(findings)?,
             }));

@@ -7,9 +7,9 @@ use anyhow::Result;
 use backcut_measure::{Rig, Subject, replayed_hash};
 use backcut_training::{Folder, log};
 
-use super::states::{Restored, States, at};
+use super::states::{Named, States, at};
 use super::table::wrapped;
-use crate::quadrotor::user;
+use crate::exit::user;
 
 /// What came of it.
 pub enum Replay {
@@ -73,7 +73,7 @@ impl Replay {
 }
 
 /// Replays the update after a state under the cut of its own run.
-pub fn replay(rig: &mut Rig<f32>, subject: &Subject, restored: &Restored) -> Result<Replay> {
+pub fn replay(rig: &mut Rig<f32>, subject: &Subject, restored: &Named) -> Result<Replay> {
     let folder = Folder::new(restored.path.parent().unwrap_or(&restored.path));
     let update = subject.state.update + 1;
     let path = folder.log();
@@ -93,7 +93,7 @@ pub fn replay(rig: &mut Rig<f32>, subject: &Subject, restored: &Restored) -> Res
         return Ok(Replay::Differs { what });
     }
     let Some(after) = recorded(update) else { return Ok(Replay::NoRecord { log: path, update }) };
-    let cut = restored.header.config.cut;
+    let cut = restored.restored.header.config.cut;
     let hash = if rig.find(cut).is_some() {
         replayed_hash(rig, subject, cut)
     } else {

@@ -1,17 +1,18 @@
 //! Which states are measured: from options to restored checkpoints.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_measure::{MeasureError, Subject};
-use backcut_systems::quadrotor::Quadrotor;
-use backcut_systems::{BatchKey, System};
-use backcut_training::checkpoint::Header;
-use backcut_training::{Folder, State};
+use backcut_study::Tools;
+use backcut_systems::Built;
+use backcut_training::{Folder, Restored};
 
 use super::study_states::{Kept, kept};
-use crate::quadrotor::{describe, load, parse_cut, settings, user};
+use crate::common::{described, parse_cut};
+use crate::exit::user;
 
 /// Options that every measurement shares.
 #[derive(Debug, clap::Args)]
@@ -40,68 +41,49 @@ pub struct StateArgs {
 }
 
 /// A state with a name, complete.
-pub struct Restored {
+pub struct Named {
     /// `folder@update`, unique among the states.
     pub label: String,
     /// The checkpoint's file.
     pub path: PathBuf,
-    /// What the checkpoint says of itself.
-    pub header: Header,
-    /// Parameters, moments, counters.
-    pub state: State<f32>,
-    /// Its system in [`States::systems`].
-    pub system: usize,
+    /// The state with its system.
+    pub restored: Restored,
 }
 
-/// The states to measure, with one system for all that share its configuration.
-pub struct States {
-    /// Distinct systems.
-    pub systems: Vec<Quadrotor>,
+/// The states to measure, and what measures them.
+pub struct States<'a> {
+    /// Systems, and what runs them.
+    pub tools: Tools<'a>,
     /// The states in the order given.
-    pub all: Vec<Restored>,
+    pub all: Vec<Named>,
 }
 
 impl StateArgs {
     /// Reads and restores every state. Whatever else can name states is resolved here.
-    pub fn restore(&self) -> Result<States> {
-        let Some(folder) = &self.study else { return States::restore(&self.checkpoints) };
-        let mut states = States { systems: Vec::new(), all: Vec::new() };
-        for Kept { label, path } in kept(folder, &self.of, self.at)? {
-            states.add(path)?;
-            if let Some(last) = states.all.last_mut() {
-                last.label = label;
+    pub fn restore<'a>(&self, tools: Tools<'a>) -> Result<States<'a>> {
+        let mut states = States { tools, all: Vec::new() };
+        let Some(folder) = &self.study else {
+            for path in &self.checkpoints {
+                // A folder stands for its run's latest state.
+                let is_folder = path.is_dir();
+                let path = if is_folder { Folder::new(path).checkpoint() } else { path.clone() };
+                states.add(path, None)?;
             }
+            return Ok(states);
+        };
+        for Kept { label, path } in kept(folder, &self.of, self.at)? {
+            states.add(path, Some(label))?;
         }
         Ok(states)
     }
 }
 
-impl States {
-    /// Reads and restores checkpoints; a folder stands for its run's latest state.
-    pub fn restore(paths: &[PathBuf]) -> Result<Self> {
-        let mut states = Self { systems: Vec::new(), all: Vec::new() };
-        for path in paths {
-            let file = if path.is_dir() { Folder::new(path).checkpoint() } else { path.clone() };
-            states.add(file)?;
-        }
-        Ok(states)
-    }
-
-    fn add(&mut self, path: PathBuf) -> Result<()> {
-        let checkpoint = load(&path)?;
-        let header = checkpoint.header().clone();
-        let config = settings(&header.config.system)?;
-        let known = self.systems.iter().position(|s| *s.config() == config);
-        let system = if let Some(known) = known {
-            known
-        } else {
-            self.systems.push(config.check().map_err(|e| user(&e, e.hint()))?);
-            self.systems.len() - 1
-        };
-        let layout = System::<f32>::program(&self.systems[system]).layout();
-        let state = checkpoint.state(layout).map_err(|e| user(&e, e.hint()))?;
-        let label = self.label(&path, header.update);
-        self.all.push(Restored { label, path, header, state, system });
+impl States<'_> {
+    fn add(&mut self, path: PathBuf, label: Option<String>) -> Result<()> {
+        let restored = Restored::load(self.tools.catalogue, &path);
+        let restored = restored.map_err(|e| user(&e, e.hint()))?;
+        let label = label.unwrap_or_else(|| self.label(&path, restored.header.update));
+        self.all.push(Named { label, path, restored });
         Ok(())
     }
 
@@ -113,22 +95,26 @@ impl States {
         if again == 0 { label } else { format!("{label}#{}", again + 1) }
     }
 
-    /// The system of a state.
-    pub fn system(&self, state: &Restored) -> &Quadrotor {
-        &self.systems[state.system]
+    /// The distinct systems of the states, in the order of their appearance.
+    pub fn systems(&self) -> Vec<&Arc<Built>> {
+        let mut systems: Vec<&Arc<Built>> = Vec::new();
+        for state in &self.all {
+            if !systems.iter().any(|known| Arc::ptr_eq(known, &state.restored.built)) {
+                systems.push(&state.restored.built);
+            }
+        }
+        systems
+    }
+
+    /// The place of a state's system among [`systems`](Self::systems).
+    pub fn system_of(&self, state: &Named) -> usize {
+        let is_it = |known: &&Arc<Built>| Arc::ptr_eq(known, &state.restored.built);
+        self.systems().iter().position(is_it).unwrap_or_default()
     }
 
     /// A state as measurements see it: with the optimizer and the batch that come next.
-    pub fn subject<'a>(&'a self, restored: &'a Restored) -> Subject<'a> {
-        let Header { config, stream, .. } = &restored.header;
-        let update = restored.state.update;
-        Subject {
-            executor: Cpu::detect(),
-            system: self.system(restored),
-            state: &restored.state,
-            optimizer: config.optimizer,
-            key: BatchKey { seed: config.seed, stream: *stream, update },
-        }
+    pub fn subject<'a>(&'a self, state: &'a Named) -> Subject<'a> {
+        Subject::of(self.tools.executor, &state.restored)
     }
 
     /// The lines that introduce a result.
@@ -136,12 +122,10 @@ impl States {
         let [only] = self.all.as_slice() else {
             return format!("{} states, medians [16th, 84th percentile]", self.all.len());
         };
-        let Header { config, update, .. } = &only.header;
-        let system = describe(self.system(only).config());
-        format!(
-            "{}: quadrotor, {system}, {update} updates of seed {} under {}",
-            only.label, config.seed, config.cut
-        )
+        let Restored { built, header, .. } = &only.restored;
+        let (label, system, updates) = (&only.label, described(built), header.update);
+        let (seed, cut) = (header.config.seed, header.config.cut);
+        format!("{label}: {system}, {updates} updates of seed {seed} under {cut}")
     }
 }
 

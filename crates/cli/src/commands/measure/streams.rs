@@ -11,8 +11,8 @@ use backcut_systems::quadrotor::{Batch, HORIZON, QuadrotorConfig, STATE};
 use backcut_systems::{BatchKey, Stream};
 
 use super::output::write;
-use crate::exit::Verdict;
-use crate::quadrotor::{thousands, user};
+use crate::exit::{Verdict, user};
+use crate::words::thousands;
 
 /// Options of `backcut measure streams`.
 #[derive(Debug, clap::Args)]

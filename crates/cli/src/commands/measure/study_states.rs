@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::quadrotor::user;
+use crate::exit::user;
 
 /// A kept checkpoint with its name.
 pub struct Kept {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use backcut_engine::Cut;
 use backcut_measure::{ALL, Layer, Rig, UpdateOptions, placement_follows_history, update};
+use backcut_study::Tools;
 
 use super::figure::Dots;
 use super::gradient::{by_group, point};
@@ -36,19 +37,19 @@ const LAYERS: [(Layer, &str); 4] = [
 ];
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
         print!("{}", defined("update"));
         return Ok(Verdict::Fine);
     }
     let cuts = parse_cuts(&args.cuts)?;
     let options = UpdateOptions { windows: args.windows as usize, scales: true };
-    let states = args.states.restore()?;
+    let states = args.states.restore(tools)?;
     let (mut of_state, mut replays) = (Vec::new(), Vec::new());
-    let mut rigs: Vec<Option<Rig<f32>>> = states.systems.iter().map(|_| None).collect();
+    let mut rigs: Vec<Option<Rig<f32>>> = states.systems().iter().map(|_| None).collect();
     for restored in &states.all {
         let subject = states.subject(restored);
-        let rig = match &mut rigs[restored.system] {
+        let rig = match &mut rigs[states.system_of(restored)] {
             Some(rig) => rig,
             empty => empty.insert(
                 Rig::new(subject.executor, subject.system, &cuts).map_err(at(&restored.label))?,

@@ -4,8 +4,8 @@ use backcut_engine::edges::{Edge, EdgeList, Fate, Through};
 use backcut_engine::{Cut, MemoryReads};
 use backcut_report::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 
+use crate::common::parse_cut;
 use crate::exit::UserError;
-use crate::quadrotor::parse_cut;
 use crate::shape::Shape;
 
 /// The four graphs, the other placement, and two segment lengths.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use backcut_study::collect::{Results, write};
 use backcut_study::status::{UnitState, counts};
 use backcut_study::table::{Table, Value};
-use backcut_study::{Plan, Store, Study};
+use backcut_study::{Plan, Store, Study, Tools};
 
 use super::{Target, user};
 use crate::exit::Verdict;
@@ -28,8 +28,8 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
-    let (study, plan, store) = args.target.open()?;
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let (study, plan, store) = args.target.open(tools)?;
     let folder =
         args.tables.as_ref().map_or_else(|| store.tables(&study.name), |t| t.join(&study.name));
     let analysis = collect(&study, &plan, &store, &folder, &args.parts, args.parquet)?;

@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use backcut_ledger::{Body, Stamp, Utc, timestamp};
-use backcut_study::{Store, StudyError, commit};
+use backcut_study::{Store, StudyError, Tools, commit};
 
 use super::{OUT, Target, user};
 use crate::exit::{UserError, Verdict};
-use crate::quadrotor::counted;
+use crate::words::counted;
 
 /// Options of `backcut study freeze`.
 #[derive(Debug, clap::Args)]
@@ -48,10 +48,11 @@ pub fn now() -> Utc {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.out);
     if let Some(file) = &args.file {
-        let (study, plan, store) = Target { file: file.clone(), out: args.out.clone() }.open()?;
+        let (study, plan, store) =
+            Target { file: file.clone(), out: args.out.clone() }.open(tools)?;
         let head = commit::freeze(&study, &plan, &store, now()).map_err(user)?;
         println!("frozen: study {} ({} units)", study.name, plan.units.len());
         for family in &study.families {
@@ -104,8 +105,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Runs `backcut study amend`.
-pub fn amend(args: &AmendArgs) -> Result<Verdict> {
-    let (study, plan, store) = args.target.open()?;
+pub fn amend(args: &AmendArgs, tools: Tools) -> Result<Verdict> {
+    let (study, plan, store) = args.target.open(tools)?;
     let head = commit::amend(&study, &plan, &store, now(), &args.reason).map_err(user)?;
     println!("amended: study {}\nhead    {head}", study.name);
     Ok(Verdict::Fine)

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use backcut_study::{Builtin, Plan, Store, Study, StudyError, builtin};
+use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin};
+use backcut_systems::Catalogue;
 use clap::Subcommand;
 
 use crate::exit::{UserError, Verdict};
@@ -59,7 +60,7 @@ enum Command {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     match &args.command {
         Command::Template => {
             print!("{}", builtin::TEMPLATE);
@@ -69,16 +70,16 @@ pub fn run(args: &Args) -> Result<Verdict> {
             print!("{}", backcut_study::file::schema());
             Ok(Verdict::Fine)
         }
-        Command::Plan(args) => plan::run(args),
-        Command::Freeze(args) => freeze::run(args),
-        Command::Amend(args) => freeze::amend(args),
-        Command::Run(args) => run::run(args),
-        Command::Resubmit(args) => slurm::resubmit(args),
-        Command::Status(args) => status::run(args),
-        Command::Watch(args) => watch::run(args),
-        Command::Collect(args) => collect::run(args),
+        Command::Plan(args) => plan::run(args, tools),
+        Command::Freeze(args) => freeze::run(args, tools),
+        Command::Amend(args) => freeze::amend(args, tools),
+        Command::Run(args) => run::run(args, tools),
+        Command::Resubmit(args) => slurm::resubmit(args, tools),
+        Command::Status(args) => status::run(args, tools),
+        Command::Watch(args) => watch::run(args, tools),
+        Command::Collect(args) => collect::run(args, tools),
         Command::Verify(args) => verify::run(args),
-        Command::Replay(args) => verify::replay(args),
+        Command::Replay(args) => verify::replay(args, tools),
     }
 }
 
@@ -94,8 +95,8 @@ pub struct Target {
 
 impl Target {
     /// Reads, resolves and plans.
-    pub fn open(&self) -> Result<(Study, Plan, Store)> {
-        let study = load(&self.file).map_err(user)?;
+    pub fn open(&self, tools: Tools) -> Result<(Study, Plan, Store)> {
+        let study = load(&self.file, tools.catalogue).map_err(user)?;
         let plan = Plan::new(&study);
         Ok((study, plan, Store::new(&self.out)))
     }
@@ -107,20 +108,20 @@ fn is_builtin(file: &Path) -> bool {
 }
 
 /// A study file, or a built-in study by name.
-pub fn load(file: &Path) -> Result<Study, StudyError> {
+pub fn load(file: &Path, catalogue: &Catalogue) -> Result<Study, StudyError> {
     if is_builtin(file) {
         let embedded = file.with_extension("toml");
         let names: Vec<&str> =
             builtin::STUDIES.iter().map(|(n, _)| n.trim_end_matches(".toml")).collect();
         if builtin::read(&embedded).is_ok() {
-            return Study::load_with(&embedded, &Builtin, &builtin::read);
+            return Study::load_with(&embedded, catalogue, &builtin::read);
         }
         return Err(StudyError::invalid(
             format!("{}: no such file, and no built-in study of that name", file.display()),
             format!("built in: {}", names.join(" ")),
         ));
     }
-    Study::load(file, &Builtin)
+    Study::load(file, catalogue)
 }
 
 /// A study's error as the user sees it.

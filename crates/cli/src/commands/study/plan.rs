@@ -3,15 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use backcut_engine::Cpu;
 use backcut_study::status::{UnitState, states};
-use backcut_study::{Builtin, Catalogue as _, Definition, Plan, Study};
-use backcut_training::{Arm, Trainer};
+use backcut_study::{Definition, Plan, Study, Tools};
+use backcut_training::{Arm, RunConfig, Trainer};
 use serde_json::json;
 
 use super::{Target, user};
-use crate::exit::Verdict;
-use crate::quadrotor::{counted, thousands};
+use crate::exit::{self, Verdict};
+use crate::words::{counted, thousands};
 
 /// How long the machine is measured.
 const MEASURE: Duration = Duration::from_secs(2);
@@ -43,12 +42,15 @@ struct Speed {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
-    let (study, plan, store) = args.target.open()?;
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let (study, plan, store) = args.target.open(tools)?;
     let states = states(&plan, &store, Duration::from_mins(1)).map_err(user)?;
-    let total = Totals::of(&study, &plan, &states, checkpoint_bytes(&study)?);
-    let speed =
-        if args.no_measure || total.left_updates == 0 { None } else { measure(&study, &plan)? };
+    let total = Totals::of(&study, &plan, &states, checkpoint_bytes(&study, tools)?);
+    let speed = if args.no_measure || total.left_updates == 0 {
+        None
+    } else {
+        measure(&study, &plan, tools)?
+    };
     let seconds =
         speed.map(|s| total.left_updates as f64 * s.update + total.left_panels as f64 * s.panel);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -145,13 +147,12 @@ pub fn words(seconds: f64) -> String {
 }
 
 /// The size of a checkpoint: parameters and two moments, four bytes each, and a header.
-fn checkpoint_bytes(study: &Study) -> Result<u64> {
+fn checkpoint_bytes(study: &Study, tools: Tools) -> Result<u64> {
     let Some((_, choice)) = study.grids.first().and_then(|grid| grid.conditions.first()) else {
         return Ok(0);
     };
-    let serde_json::Value::Object(settings) = &choice.settings else { return Ok(0) };
-    let built = Builtin.build(&choice.name, settings).map_err(user)?;
-    Ok(12 * built.system.program().layout().len() as u64 + 4096)
+    let built = tools.catalogue.build(choice).map_err(|e| exit::user(&e, e.hint()))?;
+    Ok(12 * built.system().program().layout().len() as u64 + 4096)
 }
 
 struct Totals {
@@ -183,19 +184,15 @@ impl Totals {
 }
 
 /// Trains the first unit's system for two seconds.
-fn measure(study: &Study, plan: &Plan) -> Result<Option<Speed>> {
+fn measure(study: &Study, plan: &Plan, tools: Tools) -> Result<Option<Speed>> {
     let Some(first) = (0..plan.units.len() as u32).find(|&u| plan.work(study, u) > 0) else {
         return Ok(None);
     };
-    let Definition::Train { system, cut, seed, stream, optimizer, .. } =
-        plan.definition(study, first)
-    else {
-        return Ok(None);
-    };
-    let serde_json::Value::Object(settings) = &system.settings else { return Ok(None) };
-    let built = Builtin.build(&system.name, settings).map_err(user)?;
-    let mut trainer =
-        Trainer::new(Cpu::detect(), &*built.system, Arm { cut, seed, stream, optimizer })?;
+    let Definition::Train(run) = plan.definition(study, first) else { return Ok(None) };
+    let built = tools.catalogue.build(&run.system).map_err(|e| exit::user(&e, e.hint()))?;
+    let RunConfig { cut, seed, stream, optimizer, .. } = run;
+    let arm = Arm { cut, seed, stream, optimizer };
+    let mut trainer = Trainer::new(tools.executor, built.system(), arm)?;
     trainer.step()?;
     let began = Instant::now();
     let mut times = Vec::new();

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use backcut_study::record::Outcome;
 use backcut_study::runner::{Event, RunOptions, Tally, run as run_units};
-use backcut_study::{Builtin, Plan, Store, Study, commit};
+use backcut_study::{Plan, Store, Study, Tools, commit};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::plan::words;
 use super::slurm::{self, SlurmArgs};
 use super::{Target, user};
 use crate::exit::{UserError, Verdict};
-use crate::quadrotor::thousands;
+use crate::words::thousands;
 
 /// Options of `backcut study run`.
 #[derive(Debug, Clone, clap::Args)]
@@ -91,7 +91,7 @@ impl Args {
 }
 
 impl Args {
-    fn submit(&self) -> Result<Verdict> {
+    fn submit(&self, tools: Tools) -> Result<Verdict> {
         for (is_given, option, hint) in [
             (self.jobs.is_some(), "--jobs", "say --cpus-per-task: a task has one unit per core"),
             (self.shard.is_some(), "--shard", "say --units-per-task: a task is a shard"),
@@ -102,7 +102,7 @@ impl Args {
             }
         }
         let stale_after = self.stale_after.unwrap_or(slurm::STALE_AFTER_SECS);
-        slurm::submit(&slurm::Submission {
+        let submission = slurm::Submission {
             target: &self.target,
             slurm: &self.slurm,
             only_failed: self.only_failed,
@@ -110,7 +110,8 @@ impl Args {
             dry_run: self.dry_run,
             stale_after: seconds("stale-after", stale_after)?,
             save_after: seconds("save-after", self.save_after)?,
-        })
+        };
+        slurm::submit(&submission, tools)
     }
 }
 
@@ -125,22 +126,22 @@ fn parse_shard(text: &str) -> Result<(u64, u64)> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.executor == Executor::Slurm {
-        return args.submit();
+        return args.submit(tools);
     }
     if let Some(option) = args.slurm.given() {
         let what = format!("{option} without --executor slurm");
         return Err(UserError::new(what).hint("add --executor slurm, or leave it out").into());
     }
     let options = args.options()?;
-    let (study, plan, store) = args.target.open()?;
+    let (study, plan, store) = args.target.open(tools)?;
     if args.dry_run {
         return dry_run(&study, &plan, &store, &options);
     }
     commit::admit(&study, &plan, &store).map_err(user)?;
     let stop = stop_on_signals()?;
-    let tally = run_study(&study, &plan, &store, &options, &stop)?;
+    let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
     if stop.load(Ordering::Relaxed) && tally.left > 0 {
         eprintln!("stopped; the same command goes on where it stopped");
         return Ok(Verdict::Interrupted);
@@ -199,6 +200,7 @@ pub fn run_study(
     study: &Study,
     plan: &Plan,
     store: &Store,
+    tools: Tools,
     options: &RunOptions,
     stop: &AtomicBool,
 ) -> Result<Tally> {
@@ -208,8 +210,7 @@ pub fn run_study(
     let left = (0..plan.units.len() as u32).filter(is_left);
     let total = left.map(|u| plan.work(study, u)).sum::<u64>();
     let mut view = View::new(study, plan, total, options);
-    let tally =
-        run_units(study, plan, store, &Builtin, options, stop, &mut |event| view.hear(&event));
+    let tally = run_units(study, plan, store, tools, options, stop, &mut |event| view.hear(&event));
     view.end();
     let tally = tally.map_err(user)?;
     let Tally { units, reused, computed, failed, blocked, left } = tally;

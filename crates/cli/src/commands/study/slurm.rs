@@ -10,12 +10,12 @@ use backcut_study::slurm::{
     array_script, ask, collect_script, due, submit as sbatch,
 };
 use backcut_study::status::{UnitState, counts, states};
-use backcut_study::{Builtin, Study, commit};
+use backcut_study::{Study, Tools, commit};
 
 use super::freeze::now;
 use super::{Target, is_builtin, user};
 use crate::exit::{UserError, Verdict};
-use crate::quadrotor::thousands;
+use crate::words::thousands;
 
 /// On a shared file system a sign of life may be seen late; so others are given longer than here.
 pub const STALE_AFTER_SECS: f64 = 120.0;
@@ -103,16 +103,16 @@ pub struct Args {
 }
 
 /// Runs `backcut study resubmit`.
-pub fn resubmit(args: &Args) -> Result<Verdict> {
+pub fn resubmit(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = backcut_study::Store::new(&args.target.out);
-    let study = super::load(&args.target.file).map_err(user)?;
+    let study = super::load(&args.target.file, tools.catalogue).map_err(user)?;
     if Desk::new(&store, &study.name).jobs().map_err(user)?.is_none() {
         let what =
             format!("study {} was never submitted from {}", study.name, args.target.out.display());
         let hint = "submit it (`backcut study run FILE --executor slurm`), or check --out";
         return Err(UserError::new(what).hint(hint).into());
     }
-    submit(&Submission {
+    let submission = Submission {
         target: &args.target,
         slurm: &args.slurm,
         only_failed: args.only_failed,
@@ -120,7 +120,8 @@ pub fn resubmit(args: &Args) -> Result<Verdict> {
         dry_run: args.dry_run,
         stale_after: super::run::seconds("stale-after", args.stale_after)?,
         save_after: super::run::seconds("save-after", args.save_after)?,
-    })
+    };
+    submit(&submission, tools)
 }
 
 /// A submission as it was asked for.
@@ -148,11 +149,11 @@ impl Submission<'_> {
 }
 
 /// Sends what is missing.
-pub fn submit(asked: &Submission) -> Result<Verdict> {
+pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
     let out =
         std::path::absolute(&asked.target.out).context("failed to find the results folder")?;
     let target = Target { out, ..asked.target.clone() };
-    let (study, plan, store) = target.open()?;
+    let (study, plan, store) = target.open(tools)?;
     let desk = Desk::new(&store, &study.name);
     let states = states(&plan, &store, asked.stale_after).map_err(user)?;
     let due = due(&states, asked.only_failed);
@@ -166,7 +167,7 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
     let copy = if is_builtin(&target.file) {
         None
     } else {
-        Some(StudyCopy::read(&target.file, &Builtin).map_err(user)?)
+        Some(StudyCopy::read(&target.file, tools.catalogue).map_err(user)?)
     };
     let scripts = |number: u32| -> Result<[(Kind, String); 2]> {
         let file = copy.as_ref().map_or(target.file.clone(), |c| c.file(&desk.copy(number)));
@@ -190,7 +191,7 @@ pub fn submit(asked: &Submission) -> Result<Verdict> {
     let is_first = !target.out.exists();
     let number = desk.reserve().map_err(user)?;
     if let Some(copy) = &copy {
-        copy.write(&desk.copy(number), &Builtin).map_err(user)?;
+        copy.write(&desk.copy(number), tools.catalogue).map_err(user)?;
     }
     let mut array = None;
     for (kind, text) in scripts(number)? {

@@ -6,13 +6,13 @@ use anyhow::Result;
 use backcut_study::slurm::{Desk, Queue, ask};
 use backcut_study::status::{UnitState, counts, states};
 use backcut_study::summary::{Short, Summary};
-use backcut_study::{Plan, Recorded, Store, Study, commit};
+use backcut_study::{Plan, Recorded, Store, Study, Tools, commit};
 use serde_json::json;
 
 use super::slurm::tasks;
 use super::{Target, user};
 use crate::exit::Verdict;
-use crate::quadrotor::thousands;
+use crate::words::thousands;
 
 /// Options of `backcut study status`.
 #[derive(Debug, clap::Args)]
@@ -28,8 +28,8 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
-    let (study, plan, store) = args.target.open()?;
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let (study, plan, store) = args.target.open(tools)?;
     let states = states(&plan, &store, Duration::from_mins(1)).map_err(user)?;
     let counts = counts(&states);
     if args.json {

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_study::{Builtin, Store, replay, verify};
+use backcut_study::{Store, Tools, replay, verify};
 
 use super::user;
 use crate::exit::Verdict;
-use crate::quadrotor::thousands;
+use crate::words::thousands;
 
 /// Options of `backcut study verify`.
 #[derive(Debug, clap::Args)]
@@ -60,13 +60,13 @@ pub fn run(args: &Args) -> Result<Verdict> {
 }
 
 /// Runs `backcut study replay`.
-pub fn replay(args: &ReplayArgs) -> Result<Verdict> {
+pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.dir);
     let units = replay::sample(&store, args.sample, args.seed).map_err(user)?;
     let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
     let mut same = 0;
     for unit in &units {
-        let replayed = replay::replay(&store, unit, &Builtin, &scratch);
+        let replayed = replay::replay(&store, unit, tools, &scratch);
         let _ = std::fs::remove_dir_all(&scratch); // scratch is scratch
         let replayed = replayed.map_err(user)?;
         let words = match &replayed.outcome {

@@ -12,11 +12,11 @@ use anyhow::Result;
 use backcut_study::collect::Results;
 use backcut_study::status::{UnitState, counts, states_of};
 use backcut_study::summary::{Short, Summary};
-use backcut_study::{Plan, Store, Study, UnitId, commit};
+use backcut_study::{Plan, Store, Study, Tools, UnitId, commit};
 
 use super::{OUT, Target, load, user};
 use crate::exit::{UserError, Verdict};
-use crate::quadrotor::thousands;
+use crate::words::thousands;
 
 /// Bars of a curve, lowest first.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -43,13 +43,13 @@ pub struct Args {
 }
 
 /// Runs the command: until everything has an outcome, or Ctrl-C.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.target.is_dir() {
         let store = Store::new(&args.target);
-        return repeat(args, || folder(&store));
+        return repeat(args, || folder(&store, tools));
     }
     let target = Target { file: args.target.clone(), out: args.out.clone() };
-    let (study, plan, store) = target.open()?;
+    let (study, plan, store) = target.open(tools)?;
     repeat(args, || {
         let results = Results::read(&study, &plan, &store).map_err(user)?;
         Ok((view(&results), counts(&results.states)))
@@ -75,7 +75,7 @@ fn repeat(args: &Args, look: impl Fn() -> Result<(String, [usize; 6])>) -> Resul
 }
 
 /// All studies of a folder, in a line each; in full those that run, if their file is built in.
-fn folder(store: &Store) -> Result<(String, [usize; 6])> {
+fn folder(store: &Store, tools: Tools) -> Result<(String, [usize; 6])> {
     let known = commit::known(store).map_err(user)?;
     if known.is_empty() {
         let error = format!("{}: no study ran in this folder", store.root().display());
@@ -91,7 +91,7 @@ fn folder(store: &Store) -> Result<(String, [usize; 6])> {
         all.iter_mut().zip(states).for_each(|(all, n)| *all += n);
         let _ = writeln!(text, "{name:<14} {}{}", bar(states, 24), others(states, ", "));
         if states[1] > 0 {
-            let found = builtin_of(&name, &units);
+            let found = builtin_of(&name, &units, tools);
             match found {
                 Some((study, plan)) => {
                     let results = Results::read(&study, &plan, store).map_err(user)?;
@@ -111,8 +111,8 @@ fn folder(store: &Store) -> Result<(String, [usize; 6])> {
 }
 
 /// The built-in study of that name, if these are its units.
-fn builtin_of(name: &str, units: &[UnitId]) -> Option<(Study, Plan)> {
-    let study = load(Path::new(name)).ok()?;
+fn builtin_of(name: &str, units: &[UnitId], tools: Tools) -> Option<(Study, Plan)> {
+    let study = load(Path::new(name), tools.catalogue).ok()?;
     let plan = Plan::new(&study);
     plan.units.iter().map(|unit| &unit.id).eq(units).then_some((study, plan))
 }
