@@ -14,7 +14,6 @@ use backcut_stats::quantile::{mean, standard_deviation};
 use backcut_stats::table::RawTable;
 use backcut_stats::{FamilyParams, Layout, SourceTable};
 
-use crate::intervals::DRAWS;
 use crate::results::{Results, SourceValues, canonical_condition};
 
 /// A mean over sources, with what it is made of.
@@ -100,7 +99,6 @@ impl Results {
             let family = FamilyParams {
                 exact_up_to: 0,
                 patterns: 1,
-                draws: DRAWS,
                 ..FamilyParams::new(vec![contrast])
             };
             let report = family.check().and_then(|family| family.run(&table));
