@@ -74,6 +74,18 @@ impl Verdict {
         }
     }
 
+    /// The decision of the interval alone, which the exact test only audits.
+    #[must_use]
+    pub fn by_interval(self) -> Self {
+        match self {
+            Self::SupportedNotByExact => Self::Supported,
+            Self::AboveZeroNotByExact => Self::AboveZero,
+            Self::BelowZeroNotByExact => Self::BelowZero,
+            Self::NoninferiorNotByExact => Self::Noninferior,
+            decided => decided,
+        }
+    }
+
     /// Whether something that was predicted turned out otherwise.
     pub fn failed(self) -> bool {
         matches!(self, Self::Contradicted | Self::NotShown)

@@ -97,9 +97,14 @@ pub enum Judgement {
 const NOT_COMPUTED: &str = "not computed: ";
 
 impl Judgement {
+    /// The verdict, if it was judged.
+    pub fn verdict(&self) -> Option<Verdict> {
+        if let Self::Decided(verdict) = self { Some(*verdict) } else { None }
+    }
+
     /// Whether something that was predicted turned out otherwise.
     pub fn failed(&self) -> bool {
-        matches!(self, Self::Decided(verdict) if verdict.failed())
+        self.verdict().is_some_and(Verdict::failed)
     }
 }
 

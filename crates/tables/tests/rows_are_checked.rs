@@ -74,7 +74,10 @@ fn verdicts_and_statuses_are_read_or_refused() {
         from_csv::<AnalysisRow>(format!("{header}\n{line}\n").as_bytes()).map(|mut r| r.remove(0))
     };
     let row = read("noninferiority not shown", "post hoc").unwrap();
-    assert_eq!((row.verdict.clone(), row.status), (Judgement::Decided(Verdict::NotShown), Status::PostHoc));
+    assert_eq!(
+        (row.verdict.clone(), row.status),
+        (Judgement::Decided(Verdict::NotShown), Status::PostHoc)
+    );
     assert!(row.verdict.failed());
     let row = read("not computed: no value, at all", "confirmatory").unwrap();
     assert_eq!(row.verdict, Judgement::NotComputed("no value, at all".into()));

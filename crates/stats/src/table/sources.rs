@@ -96,11 +96,12 @@ impl SourceTable {
     }
 
     /// Takes values that are numbers already: (source, cell, value), in any order.
-    pub fn from_values<'a>(
-        values: impl IntoIterator<Item = (&'a str, &'a str, f64)>,
+    pub fn from_values<S: AsRef<str>, C: AsRef<str>>(
+        values: impl IntoIterator<Item = (S, C, f64)>,
     ) -> Result<Self, StatsError> {
         let mut builder = Builder::default();
         for (index, (source, cell, value)) in values.into_iter().enumerate() {
+            let (source, cell) = (source.as_ref(), cell.as_ref());
             // Rows count as in a CSV file, whose header is row 1.
             builder.place(source, index + 2, None, None)?;
             builder.set(source, cell, index + 2, Cell::of(value))?;
@@ -289,7 +290,7 @@ mod tests {
         let not_finite = SourceTable::from_values([("1", "a", f64::NAN)]).unwrap();
         assert_eq!(not_finite.cell("a").unwrap(), [Cell::Text("NaN".into())]);
         assert_eq!(
-            SourceTable::from_values([]).unwrap_err(),
+            SourceTable::from_values::<&str, &str>([]).unwrap_err(),
             RawTable::from_csv(b"source,arm,value\n").unwrap_err()
         );
     }
