@@ -38,8 +38,7 @@ pub fn summary_text(results: &Results, study: &str) -> Result<String, ReportErro
             entry.paper.map_or_else(|| "no number".to_owned(), |p| published(p, entry.interval));
         let _ =
             writeln!(body, "    {:<33}  {}", estimate(ours.value, ours.interval), paper + &unit);
-        let verdict =
-            if ours.verdict.is_empty() { String::new() } else { format!("; {}", ours.verdict) };
+        let verdict = ours.verdict.as_ref().map_or_else(String::new, |v| format!("; {v}"));
         let words = agreement(&entry, &ours).words;
         let line = format!("    {words}; {}{verdict}; {}", ours.status, ours.place());
         push(&mut body, &plain(&line), 4);
@@ -50,7 +49,7 @@ pub fn summary_text(results: &Results, study: &str) -> Result<String, ReportErro
                 row.mean.map_or_else(|| "no estimate".to_owned(), |m| estimate(m, row.interval()));
             push(
                 &mut body,
-                &plain(&format!("{}: {mean}; {}; {}", row.contrast, row.verdict, row.status)),
+                &plain(&format!("{}: {mean}; {}; {}", row.contrast, row.decision(), row.status)),
                 4,
             );
         }

@@ -115,6 +115,13 @@ pub enum StatsError {
     },
 }
 
+impl StatsError {
+    /// A table of nothing.
+    pub(crate) fn no_rows() -> Self {
+        Self::Unreadable("there are no rows below the header".into())
+    }
+}
+
 /// Joins names for a message: the first few, then how many more.
 pub(crate) fn name_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 8;

@@ -50,6 +50,6 @@ pub mod verdict;
 
 pub use contrast::Contrast;
 pub use error::StatsError;
-pub use family::{Bound, Family, FamilyParams, Report, Row};
+pub use family::{Bound, DRAWS, Family, FamilyParams, Report, Row, SEED};
 pub use table::{Layout, SourceTable};
-pub use verdict::{Status, Verdict};
+pub use verdict::{STATUS, Verdict};

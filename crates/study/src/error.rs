@@ -31,6 +31,12 @@ pub enum StudyError {
         /// What is wrong with it.
         what: String,
     },
+    /// Something that can not happen did: a defect of the program, not of what was asked for.
+    #[error("{what} (this is a bug)")]
+    Bug {
+        /// What happened.
+        what: String,
+    },
 }
 
 impl StudyError {
@@ -47,6 +53,11 @@ impl StudyError {
             }
             other => other,
         }
+    }
+
+    /// A defect of the program.
+    pub fn bug(what: impl Display) -> Self {
+        Self::Bug { what: what.to_string() }
     }
 
     /// Puts the path beside what the file system said.
@@ -73,6 +84,7 @@ impl StudyError {
                 }
                 _ => "check the path, its permissions and the free space",
             },
+            Self::Bug { .. } => "please report it, with the command that led here",
             Self::Damaged { .. } => {
                 "`backcut study verify` lists everything that is damaged; remove the file to compute it again"
             }

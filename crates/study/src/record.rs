@@ -117,10 +117,7 @@ impl Record {
     /// The file's bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StudyError> {
         let json = serde_json::to_string(self).map_err(|error| {
-            StudyError::invalid(
-                format!("no JSON for the result of {}: {error}", self.unit),
-                "this is a bug",
-            )
+            StudyError::bug(format!("no JSON for the result of {}: {error}", self.unit))
         })?;
         let seal = sha256(json.as_bytes());
         Ok(format!("{json}\n{seal}\n").into_bytes())

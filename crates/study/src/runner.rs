@@ -312,10 +312,10 @@ impl Shared<'_> {
             let stand = match outcome {
                 Ok(Ok(stand)) => Ok(stand),
                 Ok(Err(error)) => Err(error),
-                Err(_) => Err(StudyError::invalid(
-                    format!("the computation of {} panicked", self.plan.words(self.study, unit)),
-                    "this is a bug; the unit stays pending",
-                )),
+                Err(_) => Err(StudyError::bug(format!(
+                    "the computation of {} panicked; it stays pending",
+                    self.plan.words(self.study, unit)
+                ))),
             };
             self.settle(unit, stand);
         }

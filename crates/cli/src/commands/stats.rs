@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use backcut_stats::planning::{Plan, plan_noninferiority};
 use backcut_stats::{
-    Bound, Contrast, Family, FamilyParams, Layout, Report, SourceTable, StatsError, forest, text,
+    Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
+    forest, text,
 };
 use serde::Serialize;
 
@@ -50,10 +51,10 @@ pub struct Args {
     #[arg(long, default_value_t = 0.05)]
     alpha: f64,
     /// Bootstrap draws
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = DRAWS)]
     draws: usize,
     /// Seed of every draw
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = SEED)]
     seed: u64,
     /// Count all sign patterns up to this many sources (at most 40); draw a million above
     #[arg(long, value_name = "N", default_value_t = 24)]

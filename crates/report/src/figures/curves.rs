@@ -32,7 +32,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let rows = results.study(study).map(|s| s.curves.as_slice()).unwrap_or_default();
     let conditions = results.study(study).map(|s| s.conditions()).unwrap_or_default();
     let units = results.study(study).map(|s| s.units.as_slice()).unwrap_or_default();
-    let branch = units.iter().find(|u| u.arm == BRANCHING).and_then(|u| u.from.parse().ok());
+    let branch = units.iter().find(|u| u.arm == BRANCHING).map(|u| u.from);
     let mut data = Data::new();
     let mut panels = Vec::new();
     let mut seen = Vec::new();
@@ -80,12 +80,12 @@ struct Curve {
 
 impl Curve {
     /// An arm that branches off FF begins at FF's value of that update.
-    fn of(rows: &[Evaluation], arm: &str, condition: &str, start: Option<f64>) -> Self {
+    fn of(rows: &[Evaluation], arm: &str, condition: &str, start: Option<u64>) -> Self {
         let is_own =
             |r: &&Evaluation| r.arm == arm && r.condition == condition && r.value.is_some();
         let own: BTreeSet<&str> = rows.iter().filter(is_own).map(|r| r.source.as_str()).collect();
         let begins = |row: &Evaluation| {
-            let is_there = start.is_some() && row.update == start;
+            let is_there = start == Some(row.update);
             row.arm == "FF" && is_there && own.contains(row.source.as_str())
         };
         let mut sources: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
@@ -94,12 +94,9 @@ impl Curve {
             if row.arm != arm && !begins(row) {
                 continue;
             }
-            let (Some(update), Some(value)) = (row.update, row.value) else { continue };
-            if update < 0.0 || value <= 0.0 {
-                continue;
-            }
-            sources.entry(row.source.clone()).or_default().push((update, value));
-            at.entry(update as u64).or_default().push(value);
+            let Some(value) = row.value.filter(|value| *value > 0.0) else { continue };
+            sources.entry(row.source.clone()).or_default().push((row.update as f64, value));
+            at.entry(row.update).or_default().push(value);
         }
         for points in sources.values_mut() {
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -115,7 +112,7 @@ impl Curve {
 fn panel(
     condition: &str,
     drawn: &[(usize, Curve)],
-    branch: Option<f64>,
+    branch: Option<u64>,
     data: &mut Data,
 ) -> crate::svg::Panel {
     let title = format::under(condition);
@@ -154,7 +151,7 @@ fn panel(
     }
     if let Some(start) = branch.filter(|_| drawn.iter().any(|(j, _)| ARMS[*j].0 == BRANCHING)) {
         let (top, bottom) = plot.ends();
-        let x = plot.x(start);
+        let x = plot.x(start as f64);
         plot.canvas.line("soft-line", (x, top), (x, bottom), Some("1.5 3"));
     }
     for (j, curve) in drawn {

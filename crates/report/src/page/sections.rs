@@ -160,8 +160,8 @@ fn about(html: &mut String, results: &Results) -> Result<(), ReportError> {
         }
     }
     for study in results.studies() {
-        let seconds: f64 = study.provenance.iter().filter_map(|p| p.seconds).sum();
-        let mut heads: Vec<&str> = study.provenance.iter().map(|p| p.head.as_str()).collect();
+        let seconds: f64 = study.provenance.iter().map(|p| p.seconds).sum();
+        let mut heads: Vec<_> = study.provenance.iter().map(|p| p.head).collect();
         heads.sort_unstable();
         heads.dedup();
         let _ = writeln!(
