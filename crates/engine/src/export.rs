@@ -57,17 +57,17 @@ pub enum ExportError {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// use backcut_engine::{Cut, ForwardSpec, Model, Rollout, Trace, Workspace, export};
+/// use backcut_engine::{Cpu, Cut, Executor, ForwardSpec, Trace, export};
 /// # let t = Trace::new();
 /// # let x = t.input("x", 1);
 /// # t.loss(t.linear("policy", x, 1).square());
 /// # let program = Arc::new(t.compile()?);
-/// # let isa = backcut_kernels::Isa::detect();
-/// let model = Model::<f32>::new(&program, isa, program.layout().initialise(1))?;
-/// let mut rollout = Rollout::new(&program, 2, 3, ForwardSpec::default())?;
-/// model.roll_into(&mut rollout)?;
-/// let mut workspace = Workspace::new(&rollout, &[Cut::FF])?;
-/// workspace.backward(&model, &rollout)?;
+/// let cpu: &dyn Executor<f32> = Cpu::detect();
+/// let model = cpu.model(&program, program.layout().initialise(1))?;
+/// let mut rollout = cpu.rollout(&program, 2, 3, ForwardSpec::default())?;
+/// cpu.roll(&model, &mut rollout)?;
+/// let mut workspace = cpu.workspace(&rollout, &[Cut::FF])?;
+/// cpu.backward(&model, &rollout, &mut workspace)?;
 /// let bytes = export(&model, &rollout, &[(Cut::FF, workspace.gradient(0))])?;
 /// let file = safetensors::SafeTensors::deserialize(&bytes)?;
 /// assert_eq!(file.tensor("input/x")?.shape(), [3, 2, 1]);

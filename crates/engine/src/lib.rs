@@ -34,7 +34,7 @@ mod rollout;
 mod trace;
 mod workspace;
 
-pub use ages::{StateJacobians, gradient_by_age, state_jacobians};
+pub use ages::StateJacobians;
 pub use backcut_kernels::optim::AdamW;
 pub use backward::{BackwardError, Seeds};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
@@ -48,4 +48,4 @@ pub use program::{Carried, Program};
 pub use roll::RollError;
 pub use rollout::Rollout;
 pub use trace::{Node, Op, ParamId, Scope, Site, Trace, TraceError, Var};
-pub use workspace::{DEFAULT_CHUNK, Workspace};
+pub use workspace::Workspace;

@@ -40,7 +40,7 @@ pub enum RollError {
 
 impl<R: Real> Model<R> {
     /// Rolls the batch whose inputs `rollout` holds; returns the loss.
-    pub fn roll_into(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
+    pub(crate) fn roll_into(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
         if !Arc::ptr_eq(self.program(), rollout.program()) {
             return Err(RollError::WrongProgram);
         }
@@ -60,7 +60,7 @@ impl<R: Real> Model<R> {
     }
 
     /// Rolls while checking every value; for finding where a non-finite number begins.
-    pub fn roll_checked(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
+    pub(crate) fn roll_checked(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
         if !Arc::ptr_eq(self.program(), rollout.program()) {
             return Err(RollError::WrongProgram);
         }

@@ -127,7 +127,7 @@ pub struct Rollout<R> {
 
 impl<R: Real> Rollout<R> {
     /// Storage for `rows` trajectories of `steps` steps (a prefix included).
-    pub fn new(
+    pub(crate) fn new(
         program: &Arc<Program>,
         rows: usize,
         steps: usize,
@@ -236,7 +236,7 @@ impl<R: Real> Rollout<R> {
     /// Values of a tap, state, register or input at one step, `[row][column]`.
     ///
     /// Other sites are kept only where a derivative needs them. Narrow ones among them are rows after
-    /// [`crate::Model::roll_checked`] alone; otherwise this is what such a roll left behind, or zeros.
+    /// [`crate::Executor::roll_checked`] alone; otherwise this is what such a roll left behind, or zeros.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
         &self.step.values[self.step.frame.range(site, t)]
     }

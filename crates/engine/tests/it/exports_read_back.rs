@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::common::{Case, bits, spec};
+use crate::common::{Case, Float, bits, cpu, spec};
 use backcut_engine::oracle::{FixedValues, OracleSpec, Random};
-use backcut_engine::{Cut, ExportError, Model, Rollout, Workspace, export};
-use backcut_kernels::{Isa, Real};
+use backcut_engine::{Cut, ExportError, Model, Rollout, export};
+use backcut_kernels::Isa;
 use safetensors::{Dtype, SafeTensors};
 
 /// A tensor of the file in the working precision.
-fn read<R: Real>(file: &SafeTensors<'_>, name: &str) -> (Vec<usize>, Vec<R>) {
+fn read<R: Float>(file: &SafeTensors<'_>, name: &str) -> (Vec<usize>, Vec<R>) {
     let tensor = file.tensor(name).unwrap_or_else(|_| panic!("no tensor {name}"));
     let bytes = tensor.data();
     let values = match tensor.dtype() {
@@ -29,7 +29,7 @@ fn metadata(bytes: &[u8]) -> serde_json::Value {
 }
 
 /// Builds a second rollout from the file alone and rolls it.
-fn again<R: Real>(case: &Case, bytes: &[u8]) -> (Model<R>, Rollout<R>) {
+fn again<R: Float>(case: &Case, bytes: &[u8]) -> (Model<R>, Rollout<R>) {
     let file = SafeTensors::deserialize(bytes).unwrap();
     let program = &case.program;
     let mut values = Vec::new();
@@ -38,9 +38,9 @@ fn again<R: Real>(case: &Case, bytes: &[u8]) -> (Model<R>, Rollout<R>) {
         assert_eq!(shape, [parameter.rows, parameter.cols]);
         values.extend(part);
     }
-    let model = Model::new(program, Isa::detect(), values).unwrap();
+    let model = cpu().model(program, values).unwrap();
     let OracleSpec { rows, steps, .. } = case.spec;
-    let mut rollout = Rollout::new(program, rows, steps, case.spec.forward_spec()).unwrap();
+    let mut rollout = cpu().rollout(program, rows, steps, case.spec.forward_spec()).unwrap();
     for (name, width) in program.inputs() {
         let (shape, part) = read::<R>(&file, &format!("input/{name}"));
         assert_eq!(shape, [steps, rows, width]);
@@ -56,23 +56,23 @@ fn again<R: Real>(case: &Case, bytes: &[u8]) -> (Model<R>, Rollout<R>) {
         assert_eq!(shape, [rows, carried.width]);
         rollout.initial_mut(&carried.name).unwrap().copy_from_slice(&part);
     }
-    model.roll_into(&mut rollout).unwrap();
+    cpu().roll(&model, &mut rollout).unwrap();
     (model, rollout)
 }
 
-fn check<R: Real>(case: &Case) {
+fn check<R: Float>(case: &Case) {
     let (model, rollout) = case.rolled::<R>(Isa::detect());
     let cuts = [Cut::FF, Cut::F_SG, "SEG-2".parse().unwrap()];
-    let mut workspace = Workspace::new(&rollout, &cuts).unwrap();
-    workspace.backward(&model, &rollout).unwrap();
+    let mut workspace = cpu().workspace(&rollout, &cuts).unwrap();
+    cpu().backward(&model, &rollout, &mut workspace).unwrap();
     let gradients: Vec<(Cut, &[R])> =
         cuts.iter().enumerate().map(|(i, cut)| (*cut, workspace.gradient(i))).collect();
     let bytes = export(&model, &rollout, &gradients).unwrap();
     assert_eq!(bytes, export(&model, &rollout, &gradients).unwrap());
 
     let (model, rollout) = again::<R>(case, &bytes);
-    let mut workspace = Workspace::new(&rollout, &cuts).unwrap();
-    workspace.backward(&model, &rollout).unwrap();
+    let mut workspace = cpu().workspace(&rollout, &cuts).unwrap();
+    cpu().backward(&model, &rollout, &mut workspace).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
     for (i, cut) in cuts.iter().enumerate() {
         for parameter in case.program.layout().parameters() {
@@ -126,7 +126,7 @@ fn the_inputs_of_a_failed_rollout_can_be_looked_at() {
     let case = Case::random(1, spec(2, 3));
     let (model, mut rollout) = case.rolled::<f64>(Isa::detect());
     rollout.input_mut("noise").unwrap()[3] = f64::NAN;
-    assert!(model.roll_into(&mut rollout).is_err());
+    assert!(cpu().roll(&model, &mut rollout).is_err());
     let bytes = export(&model, &rollout, &[]).unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let (_, noise) = read::<f64>(&file, "input/noise");
@@ -142,6 +142,6 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(short, Err(ExportError::WrongLength { got: 3, .. })));
     let program = Arc::new(case.program.as_ref().clone());
     let values = model.values().to_vec();
-    let stranger = Model::new(&program, Isa::detect(), values).unwrap();
+    let stranger = cpu().model(&program, values).unwrap();
     assert!(matches!(export(&stranger, &rollout, &[]), Err(ExportError::WrongProgram)));
 }
