@@ -154,7 +154,7 @@ impl<R: Real> Workspace<R> {
     ) -> Result<(), BackwardError> {
         self.clear();
         let program = self.program.clone();
-        let turns = if rollout.columns.used { &program.narrow.turns } else { &program.turns };
+        let turns = if rollout.columns.used { &rollout.narrow.turns } else { &program.turns };
         for t in (self.prefix..self.steps).rev() {
             self.adjoints.turn((t - self.prefix) % self.chunk);
             self.receive_handed(t, seeds);
@@ -166,7 +166,7 @@ impl<R: Real> Workspace<R> {
                         self.run_columns::<CHECKED>(
                             model,
                             rollout,
-                            &program.narrow.runs[index],
+                            &rollout.narrow.runs[index],
                             t,
                         )?;
                         continue;

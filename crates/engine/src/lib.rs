@@ -39,7 +39,7 @@ pub use backward::{BackwardError, Seeds};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
 pub use executor::{Cpu, Executor, Moments};
 pub use fault::{Fault, Phase};
-pub use forward::{Donor, ForwardError, ForwardSpec, Mask, MemoryReads, Override};
+pub use forward::{Donor, Fed, ForwardError, ForwardSpec, Mask, MemoryReads};
 pub use layout::{Init, Layout, Parameter};
 pub use model::{Model, WrongLength};
 pub use program::{Carried, Program};

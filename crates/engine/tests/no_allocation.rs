@@ -15,8 +15,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use backcut_engine::oracle::{OracleSpec, PolicySizes, random_parameters, trace_policy};
-use backcut_engine::{Cut, ForwardSpec, Override, Rollout};
+use backcut_engine::oracle::{
+    FixedValues, OracleSpec, PolicySizes, random_parameters, trace_policy,
+};
+use backcut_engine::{Cut, Fed, ForwardSpec, Rollout};
 use backcut_kernels::Isa;
 use common::{Case, KINDS, cpu, cut, cuts, spec};
 
@@ -122,14 +124,34 @@ fn a_roll_or_a_backward_after_the_first_allocates_nothing() {
 }
 
 #[test]
+fn a_batch_fed_from_outside_allocates_nothing() {
+    for (seed, mut case) in cases().enumerate() {
+        let OracleSpec { rows, steps, .. } = case.spec;
+        for name in ["body", "action"] {
+            let width = case.program.width(case.program.tap(name).unwrap());
+            let values = vec![vec![vec![0.25; width]; rows]; steps];
+            case.spec.overrides.push(FixedValues { site: name.into(), first: 0, values });
+        }
+        let (model, mut rollout) = case.rolled::<f32>(Isa::detect());
+        let mut workspace = cpu().workspace(&rollout, &cuts(&KINDS)).unwrap();
+        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        let again = calls(|| {
+            rollout.fed_mut("body").unwrap().fill(0.5);
+            rollout.fed_mut("action").unwrap().fill(-0.5);
+            cpu().roll(&model, &mut rollout).unwrap();
+            cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        });
+        assert_eq!(again, 0, "seed {seed}");
+    }
+}
+
+#[test]
 fn reported_bytes_are_the_allocators() {
     for (seed, case) in cases().enumerate() {
         let OracleSpec { rows, steps, prefix, .. } = case.spec;
-        let width = case.program.width(case.program.tap("body").unwrap());
         let before = live_numbers();
-        let values = vec![0.5f32; 2 * rows * width];
-        let overrides = vec![Override { site: "body".into(), first: 1, values }];
-        let spec = ForwardSpec { prefix, overrides, ..ForwardSpec::default() };
+        let fed = vec![Fed { site: "body".into(), steps: 1..3 }];
+        let spec = ForwardSpec { prefix, fed, ..ForwardSpec::default() };
         let rollout = cpu::<f32>().rollout(&case.program, rows, steps, spec).unwrap();
         let of_rollout = live_numbers() - before + row_loss_bytes(&rollout);
         assert_eq!(rollout.bytes(), of_rollout, "seed {seed}: rollout");

@@ -4,7 +4,7 @@
 use crate::common::cpu;
 use std::sync::Arc;
 
-use backcut_engine::{BackwardError, Cut, ForwardSpec, Model, Override, Program, Rollout, Trace};
+use backcut_engine::{BackwardError, Cut, Fed, ForwardSpec, Model, Program, Rollout, Trace};
 
 /// A state of two entries steered by a one-layer policy that reads its history.
 fn program() -> Arc<Program> {
@@ -60,11 +60,10 @@ fn bins_add_up_under_every_detached_cut() {
 fn a_state_fed_from_outside_passes_nothing_on() {
     let (model, plain) = rolled(9, 2);
     let program = plain.program();
-    let spec = ForwardSpec {
-        overrides: vec![Override { site: "s".into(), first: 4, values: vec![0.3; 2 * 2 * 2] }],
-        ..ForwardSpec::default()
-    };
+    let spec =
+        ForwardSpec { fed: vec![Fed { site: "s".into(), steps: 4..6 }], ..ForwardSpec::default() };
     let mut rollout = cpu().rollout(program, 2, 9, spec).unwrap();
+    rollout.fed_mut("s").unwrap().fill(0.3);
     let target = plain.values(program.tap("target").unwrap());
     rollout.input_mut("target").unwrap().copy_from_slice(target);
     let start = plain.value(program.tap("s").unwrap(), 0);
@@ -108,10 +107,11 @@ fn state_jacobians_equal_differences_of_the_closed_loop() {
                 let mut values = rollout.value(site, t).to_vec();
                 values.iter_mut().skip(k).step_by(2).for_each(|v| *v += h);
                 let spec = ForwardSpec {
-                    overrides: vec![Override { site: "s".into(), first: t, values }],
+                    fed: vec![Fed { site: "s".into(), steps: t..t + 1 }],
                     ..ForwardSpec::default()
                 };
                 let mut other = cpu().rollout(program, 2, 6, spec).unwrap();
+                other.fed_mut("s").unwrap().copy_from_slice(&values);
                 let target = rollout.values(program.tap("target").unwrap());
                 other.input_mut("target").unwrap().copy_from_slice(target);
                 let start = rollout.value(site, 0);

@@ -1,4 +1,4 @@
-//! Narrow sites run column by column, or one by one where values are fed from outside or a roll is watched.
+//! Narrow sites run column by column, or one by one where a roll is watched.
 //! The two ways give the same bits: values, losses, gradients under every cut, adjoints of taps.
 
 use crate::common::{Case, Float, KINDS, bits, cpu, cuts, spec};
@@ -13,7 +13,7 @@ fn both_ways<R: Float>(case: &Case, isa: Isa) -> (Model<R>, [Rollout<R>; 2]) {
     (model, [in_columns, in_rows])
 }
 
-fn agrees<R: Float>(case: &Case, isa: Isa, kinds: &[&str]) {
+pub fn agrees<R: Float>(case: &Case, isa: Isa, kinds: &[&str]) {
     let (model, rollouts) = both_ways::<R>(case, isa);
     let names = case.program.tap_names();
     let seen = rollouts.each_ref().map(|rollout| {
@@ -95,8 +95,7 @@ fn seeds_and_jacobians_agree() {
 
 /// Every function, on operands that come from rows and from columns, twice, wide and single, with a
 /// policy between two runs that both read the state and each other's values.
-#[test]
-fn every_narrow_instruction_agrees() {
+pub fn every_narrow_instruction() -> Case {
     let t = Trace::new();
     let state = t.state("state", 6);
     let unit = state.tanh() * 0.4 + 1.2;
@@ -122,7 +121,7 @@ fn every_narrow_instruction_agrees() {
     for term in functions {
         sum = sum + term * single - small;
     }
-    let sum = sum * 0.1;
+    let sum = t.tap("sum", sum * 0.1);
     let token = t.concat(&[sum, part, t.input("noise", 2)]);
     let action = t.linear("policy", token, 4).tanh();
     let wide = t.concat(&[action, sum.affine(&[0.5, -1.0, 2.0], &[0.1, 0.0, -0.2]), part.sum()]);
@@ -130,8 +129,13 @@ fn every_narrow_instruction_agrees() {
     t.loss(wide.weighted_square(&[0.5, 2.0, -1.0, 1.0, 0.1, 0.2, 0.3, 0.4]));
     let program = t.compile().unwrap();
     assert!(program.sites_in_columns() > 60, "{}", program.sites_in_columns());
+    Case::new(program, 7, spec(11, 6)).rounded_to_f32()
+}
+
+#[test]
+fn every_narrow_instruction_agrees() {
+    let case = every_narrow_instruction();
     // No memory, so only cuts of the state.
-    let case = Case::new(program, 7, spec(11, 6)).rounded_to_f32();
     for isa in Isa::available() {
         agrees::<f32>(&case, isa, &["FF", "KF", "K2F", "K3F"]);
         agrees::<f64>(&case, isa, &["FF", "KF", "K2F", "K3F"]);

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::common::PointMass;
-use backcut_engine::{Cpu, Executor, ForwardSpec, Model, Override, Rollout};
+use backcut_engine::{Cpu, Executor, Fed, ForwardSpec, Model, Rollout};
 use backcut_measure::chain_gains;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, Stream, System};
@@ -43,11 +43,12 @@ fn moved(
     let width = program.width(site);
     let mut values = plain.value(site, t).to_vec();
     values.iter_mut().skip(column).step_by(width).for_each(|v| *v += h);
-    let over = Override { site: name.to_owned(), first: t, values };
-    let spec = ForwardSpec { overrides: vec![over], ..system.spec() };
+    let fed = Fed { site: name.to_owned(), steps: t..t + 1 };
+    let spec = ForwardSpec { fed: vec![fed], ..system.spec() };
     let mut rollout =
         Cpu::detect().rollout(program, system.batch_rows(), system.steps(), spec).unwrap();
     system.fill_batch(KEY, &mut rollout);
+    rollout.fed_mut(name).unwrap().copy_from_slice(&values);
     Cpu::detect().roll(model, &mut rollout).unwrap();
     rollout
 }

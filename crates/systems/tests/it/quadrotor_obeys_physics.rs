@@ -1,7 +1,7 @@
 //! Facts of mechanics that hold whatever the policy does.
 
 use crate::common::{key, rollout, small, tap};
-use backcut_engine::{Cpu, Executor, ForwardSpec, Model, Override};
+use backcut_engine::{Cpu, Executor, Fed, ForwardSpec, Model};
 use backcut_systems::quadrotor::simulation::{Matrix, Vehicle, transpose, turn, world_to_body};
 use backcut_systems::quadrotor::{
     GRAVITY, InitialSpread, Quadrotor, STATE, THRUST_RANGE, VelocityReading,
@@ -56,13 +56,11 @@ fn free_fall_keeps_its_energy_in_the_traced_step() {
     let system = config.check().unwrap();
     // No action of the policy reaches zero thrust; one fed from outside does.
     let none = 0.5 - GRAVITY / THRUST_RANGE;
-    let fall = Override {
-        site: "action".into(),
-        first: 0,
-        values: [none, 0.9, 0.2, 0.7].repeat(rows * steps),
-    };
-    let spec = ForwardSpec { overrides: vec![fall], ..system.spec() };
+    let fall = Fed { site: "action".into(), steps: 0..steps };
+    let spec = ForwardSpec { fed: vec![fall], ..system.spec() };
     let mut rollout = rollout::<f64>(&system, spec);
+    let values = [none, 0.9, 0.2, 0.7].repeat(rows * steps);
+    rollout.fed_mut("action").unwrap().copy_from_slice(&values);
     system.fill_batch(key(1, Stream::A, 0), &mut rollout);
     Cpu::detect().roll(&idle(&system), &mut rollout).unwrap();
     let before = tap(&rollout, "state").chunks_exact(STATE);

@@ -103,6 +103,7 @@ impl Case {
         let mut rollout =
             cpu().rollout(&self.program, rows, steps, self.spec.forward_spec()).unwrap();
         self.inputs.write_into(&mut rollout).unwrap();
+        self.spec.feed_into(&mut rollout).unwrap();
         cpu().roll(&model, &mut rollout).unwrap();
         (model, rollout)
     }
