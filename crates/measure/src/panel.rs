@@ -26,11 +26,23 @@ pub(crate) fn groups(system: &dyn System<f32>) -> impl Iterator<Item = (usize, u
 pub(crate) fn roll_group(
     subject: &Subject,
     model: &Model<f32>,
+    group: (usize, usize),
+    spec: ForwardSpec<f32>,
+) -> Result<Rollout<f32>, MeasureError> {
+    roll_fed_group(subject, model, group, spec, |_| {})
+}
+
+/// The same with a forward that is fed: `feed` writes the values.
+pub(crate) fn roll_fed_group(
+    subject: &Subject,
+    model: &Model<f32>,
     (first, rows): (usize, usize),
     spec: ForwardSpec<f32>,
+    feed: impl FnOnce(&mut Rollout<f32>),
 ) -> Result<Rollout<f32>, MeasureError> {
     let system = subject.system;
     let mut rollout = subject.executor.rollout(system.program(), rows, system.steps(), spec)?;
+    feed(&mut rollout);
     roll(subject, model, first, &mut rollout)?;
     Ok(rollout)
 }

@@ -1,7 +1,6 @@
 //! The scores against what they claim to predict, and the study's counts.
 
-use backcut_engine::{Cpu, Cut, Model, Rollout};
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Cut, Executor};
 use backcut_measure::analytic::{GRAPHS, Row, StudyParams, run, summarise};
 use backcut_measure::diagnostics::local_scores;
 use backcut_systems::analytic::{Analytic, AnalyticConfig};
@@ -23,10 +22,10 @@ fn warm(system: &Analytic) -> State<f64> {
 
 fn loss(system: &Analytic, params: &[f64], key: BatchKey) -> f64 {
     let program = System::<f64>::program(system);
-    let model = Model::new(program, Isa::detect(), params.to_vec()).unwrap();
-    let mut rollout = Rollout::new(program, 8, 16, System::<f64>::spec(system)).unwrap();
+    let model = Cpu::detect().model(program, params.to_vec()).unwrap();
+    let mut rollout = Cpu::detect().rollout(program, 8, 16, System::<f64>::spec(system)).unwrap();
     system.fill_batch(key, &mut rollout).unwrap();
-    model.roll_into(&mut rollout).unwrap()
+    Cpu::detect().roll(&model, &mut rollout).unwrap()
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::small_quadrotor::{STEPS, config, state, subject, value};
-use backcut_engine::{Cpu, Model};
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Executor};
 use backcut_measure::memory::{attention, donor_with, input_weight, masking, panel_derangement};
 use backcut_measure::{MeasureError, Measurement, measure};
 use backcut_systems::System;
@@ -30,7 +29,7 @@ fn a_window_of_all_steps_changes_nothing_and_shorter_ones_do() {
         value(&findings, "masking.relative", "w=2")
     );
     let program = System::<f32>::program(&system);
-    let model = Model::new(program, Isa::detect(), state.params.clone()).unwrap();
+    let model = Cpu::detect().model(program, state.params.clone()).unwrap();
     let panel = Evaluator::new(Cpu::detect(), &system).unwrap().evaluate(&system, &model).unwrap();
     assert_eq!(base.to_bits(), panel.mean.to_bits(), "the base is what training evaluates");
 }
@@ -43,7 +42,7 @@ fn masking_is_the_evaluation_of_a_system_with_that_window() {
     let windowed = QuadrotorConfig { window: NonZeroUsize::new(2), ..config("hidden") };
     let windowed = windowed.check().unwrap();
     let program = System::<f32>::program(&windowed);
-    let model = Model::new(program, Isa::detect(), state.params.clone()).unwrap();
+    let model = Cpu::detect().model(program, state.params.clone()).unwrap();
     let panel =
         Evaluator::new(Cpu::detect(), &windowed).unwrap().evaluate(&windowed, &model).unwrap();
     assert_eq!(value(&findings, "masking.error", "w=2").to_bits(), panel.mean.to_bits());
