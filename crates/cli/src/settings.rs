@@ -65,7 +65,7 @@ fn put(settings: &mut Value, path: &str, value: Value) {
 }
 
 /// A number, `true`, a list ... as JSON writes them; anything else is text.
-fn value(text: &str) -> Value {
+pub fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 

@@ -4,16 +4,16 @@
 
 mod common;
 
-use common::study::{Desk, tiny};
+use common::study::{StudyFolder, tiny};
 
 #[test]
 fn csv_and_parquet_give_the_same_statistics() {
-    let desk = Desk::new();
-    desk.write("s.toml", &tiny("s", 8, ""));
-    desk.fine("study run s.toml --out out");
-    desk.fine("study collect s.toml --out out --parquet");
+    let folder = StudyFolder::new();
+    folder.write("s.toml", &tiny("s", 8, ""));
+    folder.fine("study run s.toml --out out");
+    folder.fine("study collect s.toml --out out --parquet");
     let judge = |file: &str| {
-        desk.fine(&format!("stats out/tables/s/{file} --contrast [F_SG@0.20]-[FF@0.20] --json"))
+        folder.fine(&format!("stats out/tables/s/{file} --contrast [F_SG@0.20]-[FF@0.20] --json"))
     };
     let csv = judge("endpoints.csv");
     assert!(csv.contains("\"estimate\""), "{csv}");

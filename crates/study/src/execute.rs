@@ -18,7 +18,7 @@ use backcut_training::{
 };
 
 use crate::error::StudyError;
-use crate::record::{Beside, Evaluation, Outcome, Record};
+use crate::record::{Evaluation, KeptFile, Outcome, Record};
 use crate::store::{Recorded, Store, publish};
 use crate::tools::Tools;
 use crate::unit::{Definition, Measuring, StateOf, UnitId};
@@ -160,9 +160,9 @@ impl<'a> TrainingUnit<'a> {
             Err(error) => return Ok(self.ended(failed(&error), vec![], seconds())),
         };
         let mut saved = Instant::now();
-        while let Some(turn) = training.next() {
-            let update = match turn {
-                Ok(turn) => turn.update.update,
+        while let Some(completed) = training.next() {
+            let update = match completed {
+                Ok(completed) => completed.update.update,
                 Err(error) => return Ok(self.ended(failed(&error), vec![], seconds())),
             };
             if self.keep.contains(&update) {
@@ -203,7 +203,7 @@ impl<'a> TrainingUnit<'a> {
         publish(&folder.checkpoint(), &training.checkpoint())
     }
 
-    fn ended(&self, outcome: Outcome, files: Vec<Beside>, seconds: f64) -> Ended {
+    fn ended(&self, outcome: Outcome, files: Vec<KeptFile>, seconds: f64) -> Ended {
         let mut record = Record::new(self.definition.clone(), outcome, self.head.clone());
         (record.files, record.seconds) = (files, seconds);
         Ended::Recorded(Box::new(record))
@@ -219,13 +219,18 @@ fn evaluation((update, panel): &(u64, Panel)) -> Evaluation {
 }
 
 /// The hashes of what lies beside the record.
-fn beside(store: &Store, id: &UnitId, keep: &[u64], log: &str) -> Result<Vec<Beside>, StudyError> {
-    let mut files = vec![Beside { name: "log.bin".to_owned(), sha256: log.to_owned() }];
+fn beside(
+    store: &Store,
+    id: &UnitId,
+    keep: &[u64],
+    log: &str,
+) -> Result<Vec<KeptFile>, StudyError> {
+    let mut files = vec![KeptFile { name: "log.bin".to_owned(), sha256: log.to_owned() }];
     for &update in keep {
         let path = store.checkpoint(id, update);
         let bytes = fs::read(&path).map_err(StudyError::io(&path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        files.push(Beside { name, sha256: sha256(&bytes) });
+        files.push(KeptFile { name, sha256: sha256(&bytes) });
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files.dedup();
@@ -269,9 +274,9 @@ pub fn conclude(store: &Store, before: Option<&Record>, now: &Record) -> Result<
 }
 
 /// The files of two records of one unit: studies may keep different states of it.
-fn merged(before: &[Beside], now: &[Beside]) -> Vec<Beside> {
+fn merged(before: &[KeptFile], now: &[KeptFile]) -> Vec<KeptFile> {
     let mut files = now.to_vec();
-    let is_gone = |file: &&Beside| now.iter().all(|n| n.name != file.name);
+    let is_gone = |file: &&KeptFile| now.iter().all(|n| n.name != file.name);
     files.extend(before.iter().filter(is_gone).cloned());
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files

@@ -65,7 +65,7 @@ pub enum Outcome {
 /// A file that lies beside the record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Beside {
+pub struct KeptFile {
     /// Its name.
     pub name: String,
     /// Its SHA-256.
@@ -89,7 +89,7 @@ pub struct Record {
     /// The head of the ledger when the unit began.
     pub head: String,
     /// Files beside the record.
-    pub files: Vec<Beside>,
+    pub files: Vec<KeptFile>,
     /// Seconds of computing, resumed parts included.
     pub seconds: f64,
     /// The version that computed it.

@@ -145,6 +145,24 @@ impl Store {
         sweep(&self.units(id), &name);
     }
 
+    /// Every state that units have kept: unit, update and file, in the order of the files' names.
+    pub fn kept(&self) -> Result<Vec<(UnitId, u64, PathBuf)>, StudyError> {
+        let mut kept = Vec::new();
+        let units = self.root.join("units");
+        for shelf in list(&units)? {
+            let shelf = units.join(shelf);
+            for name in list(&shelf)? {
+                let Ok(id) = name.parse::<UnitId>() else { continue };
+                let folder = shelf.join(name);
+                for file in list(&folder)?.into_iter().map(|file| folder.join(file)) {
+                    kept.extend(Folder::kept_update(&file).map(|update| (id, update, file)));
+                }
+            }
+        }
+        kept.sort();
+        Ok(kept)
+    }
+
     /// Units with a saved state or a claim.
     pub fn begun(&self) -> Result<Vec<UnitId>, StudyError> {
         let mut ids = Vec::new();

@@ -46,4 +46,4 @@ pub use restored::{Branch, RestoreError, Restored};
 pub use run::{Begin, Control, Progress, RunError, RunOptions, Summary};
 pub use tensors::{KEY, Tensors};
 pub use trainer::{Arm, State, TrainError, Trainer, UpdateLog};
-pub use training_loop::{Snapshot, Training, Turn};
+pub use training_loop::{Completed, Snapshot, Training};

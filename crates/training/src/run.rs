@@ -29,7 +29,7 @@ use crate::log::{LogError, LogWriter, Record};
 use crate::panels::{self, Panels};
 use crate::restored::Branch;
 use crate::trainer::{State, TrainError, UpdateLog};
-use crate::training_loop::{Training, Turn};
+use crate::training_loop::{Completed, Training};
 
 /// How to begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -299,16 +299,16 @@ impl<'a> ActiveRun<'a> {
         let mut control = Control::Continue;
         let mut clipped = self.training.clipped();
         while control != Control::Stop
-            && let Some(turn) = self.training.next()
+            && let Some(completed) = self.training.next()
         {
-            let turn = match turn {
-                Ok(turn) => turn,
+            let completed = match completed {
+                Ok(completed) => completed,
                 Err(error) => {
                     self.log.sync()?; // the norms that led here are worth reading
                     return Err(error.into());
                 }
             };
-            let Turn { update, panel } = &turn;
+            let Completed { update, panel } = &completed;
             let evaluation = panel.as_ref();
             if evaluation.is_some() {
                 let csv = panels::to_csv(self.training.panels());

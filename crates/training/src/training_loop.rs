@@ -31,9 +31,9 @@ impl Snapshot {
     }
 }
 
-/// One turn of the loop.
+/// An update that was made.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Turn {
+pub struct Completed {
     /// The update.
     pub update: UpdateLog,
     /// The panel, where it was evaluated.
@@ -103,21 +103,21 @@ impl<'s> Training<'s> {
         Snapshot { state: self.trainer.state(), records, panels }
     }
 
-    fn turn(&mut self) -> Result<Turn, TrainError> {
+    fn complete_one(&mut self) -> Result<Completed, TrainError> {
         let update = self.trainer.step()?;
         let is_due = self.run.config().evaluations.binary_search(&update.update).is_ok();
         let panel = if is_due { Some(self.trainer.evaluate()?) } else { None };
         self.records.push(Record { update, evaluation: panel.as_ref().map(|p| p.mean) });
         self.panels.extend(panel.clone().map(|panel| (update.update, panel)));
-        Ok(Turn { update, panel })
+        Ok(Completed { update, panel })
     }
 }
 
 impl Iterator for Training<'_> {
-    type Item = Result<Turn, TrainError>;
+    type Item = Result<Completed, TrainError>;
 
     /// The next update, with its evaluation where one is due; `None` when all are done.
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_finished() { None } else { Some(self.turn()) }
+        if self.is_finished() { None } else { Some(self.complete_one()) }
     }
 }

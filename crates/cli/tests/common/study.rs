@@ -52,9 +52,9 @@ pub const MASKING: &str =
     "[[measurements]]\nkind = \"masking\"\nwindows = [1, 2]\nof = [\"FF\", \"F_SG\"]\n";
 
 /// A folder in which commands run.
-pub struct Desk(TempDir);
+pub struct StudyFolder(TempDir);
 
-impl Desk {
+impl StudyFolder {
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }

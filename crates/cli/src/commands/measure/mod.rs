@@ -1,6 +1,7 @@
 //! `backcut measure`: one state restored completely, one thing changed, the two compared.
 
 mod analytic;
+mod any;
 mod chain;
 mod cost;
 mod counting;
@@ -42,6 +43,8 @@ enum What {
     Memory(memory::Args),
     /// How much of what the policy must infer can be read off what each layer stores.
     Probe(probe::Args),
+    /// Any measurement that a study file may hold, as one table of findings.
+    Any(any::Args),
     /// Whether the two sampling streams draw from the same distribution.
     Streams(streams::Args),
     /// Local diagnostics against persistent training on a small system with known gradients.
@@ -57,6 +60,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         What::Cost(args) => cost::run(args, tools),
         What::Memory(args) => memory::run(args, tools),
         What::Probe(args) => probe::run(args, tools),
+        What::Any(args) => any::run(args, tools),
         What::Streams(args) => streams::run(args),
         What::Analytic(args) => analytic::run(args),
     }

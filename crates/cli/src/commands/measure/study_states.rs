@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use backcut_study::{Store, UnitId};
 use backcut_tables::rows::UnitRow;
 use backcut_tables::{Work, from_csv, names};
 
@@ -23,8 +24,8 @@ pub struct Kept {
 pub fn kept(folder: &Path, of: &[String], at: Option<u64>) -> Result<Vec<Kept>> {
     let names = unit_names(&folder.join("tables"));
     let mut states = Vec::new();
-    for path in checkpoints(&folder.join("units")) {
-        let Some((unit, update)) = split(&path) else { continue };
+    let all = Store::new(folder).kept().map_err(|e| user(&e, e.hint()))?;
+    for (unit, update, path) in all {
         let name = names.get(&unit);
         let is_wanted = of.is_empty() || name.is_some_and(|n| of.contains(&n.0));
         if !is_wanted || at.is_some_and(|at| at != update) {
@@ -32,7 +33,7 @@ pub fn kept(folder: &Path, of: &[String], at: Option<u64>) -> Result<Vec<Kept>> 
         }
         let label = match name {
             Some((cell, source)) => format!("{cell} {source} {update}"),
-            None => format!("{} {update}", &unit[..unit.len().min(12)]),
+            None => format!("{} {update}", unit.short()),
         };
         states.push(Kept { label, path });
     }
@@ -52,25 +53,8 @@ pub fn kept(folder: &Path, of: &[String], at: Option<u64>) -> Result<Vec<Kept>> 
     Ok(states)
 }
 
-fn checkpoints(units: &Path) -> Vec<PathBuf> {
-    let list = |folder: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
-    };
-    let is_state = |path: &PathBuf| path.extension().is_some_and(|e| e == "safetensors");
-    let deep = list(units).into_iter().flat_map(|shelf| list(&shelf)).filter(|p| p.is_dir());
-    deep.flat_map(|unit| list(&unit)).filter(is_state).collect()
-}
-
-/// Unit and update of `.../ID/checkpoint-000800.safetensors`.
-fn split(path: &Path) -> Option<(String, u64)> {
-    let unit = path.parent()?.file_name()?.to_str()?.to_owned();
-    let update = path.file_stem()?.to_str()?.strip_prefix("checkpoint-")?.parse().ok()?;
-    Some((unit, update))
-}
-
 /// Cell and source of every training unit that some collected table names.
-fn unit_names(tables: &Path) -> BTreeMap<String, (String, String)> {
+fn unit_names(tables: &Path) -> BTreeMap<UnitId, (String, String)> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(tables).into_iter().flatten().flatten() {
         let path = entry.path().join(names::UNITS).with_extension("csv");
@@ -78,10 +62,9 @@ fn unit_names(tables: &Path) -> BTreeMap<String, (String, String)> {
         let bytes = std::fs::read(path).unwrap_or_default();
         let rows: Vec<UnitRow> = from_csv(&bytes).unwrap_or_default();
         for row in rows.into_iter().filter(|row| row.what == Work::Train) {
-            let unit = row.unit.to_string();
             // A study's own name for a unit is better than a borrower's.
-            if row.origin.is_empty() || !found.contains_key(&unit) {
-                found.insert(unit, (format!("{}@{}", row.arm, row.condition), row.source));
+            if row.origin.is_empty() || !found.contains_key(&row.unit) {
+                found.insert(row.unit, (format!("{}@{}", row.arm, row.condition), row.source));
             }
         }
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use backcut_study::slurm::{
-    Commands, Desk, Kind, Options, Queue, Shards, StudyCopy, Submitted, TimeLimit, Word,
-    array_script, ask, collect_script, due, submit as sbatch,
+    Commands, Kind, Options, Queue, Shards, StudyCopy, SubmissionFolder, Submitted, TimeLimit,
+    Word, array_script, ask, collect_script, due, submit as sbatch,
 };
 use backcut_study::status::{UnitState, counts, states};
 use backcut_study::{Study, Tools, commit};
@@ -106,7 +106,7 @@ pub struct Args {
 pub fn resubmit(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = backcut_study::Store::new(&args.target.out);
     let study = super::load(&args.target.file, tools.catalogue).map_err(user)?;
-    if Desk::new(&store, &study.name).jobs().map_err(user)?.is_none() {
+    if SubmissionFolder::new(&store, &study.name).jobs().map_err(user)?.is_none() {
         let what =
             format!("study {} was never submitted from {}", study.name, args.target.out.display());
         let hint = "submit it (`backcut study run FILE --executor slurm`), or check --out";
@@ -154,7 +154,7 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
         std::path::absolute(&asked.target.out).context("failed to find the results folder")?;
     let target = Target { out, ..asked.target.clone() };
     let (study, plan, store) = target.open(tools)?;
-    let desk = Desk::new(&store, &study.name);
+    let submissions = SubmissionFolder::new(&store, &study.name);
     let states = states(&plan, &store, asked.stale_after).map_err(user)?;
     let due = due(&states, asked.only_failed);
     let options = asked.slurm.options();
@@ -163,14 +163,14 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
         println!("{}: nothing is missing: {}", study.name, summary(&states));
         return Ok(Verdict::Fine);
     };
-    warn_of_jobs(&desk)?;
+    warn_of_jobs(&submissions)?;
     let copy = if is_builtin(&target.file) {
         None
     } else {
         Some(StudyCopy::read(&target.file, tools.catalogue).map_err(user)?)
     };
     let scripts = |number: u32| -> Result<[(Kind, String); 2]> {
-        let file = copy.as_ref().map_or(target.file.clone(), |c| c.file(&desk.copy(number)));
+        let file = copy.as_ref().map_or(target.file.clone(), |c| c.file(&submissions.copy(number)));
         let (program, run) = (program()?, asked.of_run());
         let commands = Commands::new(&study.name, number, &program, &file, &target.out, &run);
         let commands = commands.map_err(user)?;
@@ -178,9 +178,9 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
         Ok([(Kind::Array, array), (Kind::Collect, collect_script(&commands, &options))])
     };
     if asked.dry_run {
-        let number = desk.next().map_err(user)?;
+        let number = submissions.next().map_err(user)?;
         for (kind, text) in scripts(number)? {
-            println!("# {}\n{text}", desk.script(number, kind).display());
+            println!("# {}\n{text}", submissions.script(number, kind).display());
         }
         eprintln!("{}: nothing was submitted", describe(&study, &shards));
         return Ok(Verdict::Fine);
@@ -189,17 +189,17 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
     commit::is_new(&study, &store).map_err(user)?;
     super::run::note_if_not_frozen(&study, &store)?;
     let is_first = !target.out.exists();
-    let number = desk.reserve().map_err(user)?;
+    let number = submissions.reserve().map_err(user)?;
     if let Some(copy) = &copy {
-        copy.write(&desk.copy(number), tools.catalogue).map_err(user)?;
+        copy.write(&submissions.copy(number), tools.catalogue).map_err(user)?;
     }
     let mut array = None;
     for (kind, text) in scripts(number)? {
-        let script = desk.write(number, kind, &text).map_err(user)?;
+        let script = submissions.write(number, kind, &text).map_err(user)?;
         let job = sbatch(&script, array).inspect_err(|_| {
             // Whoever corrects the options should not meet what was refused.
             if array.is_none() {
-                desk.withdraw(number);
+                submissions.withdraw(number);
                 let _ = is_first.then(|| std::fs::remove_dir(&target.out)); // if it is empty
             }
         });
@@ -212,7 +212,7 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
             shards: (kind == Kind::Array).then_some(words),
             utc: now(),
         };
-        desk.note(&submitted).map_err(user)?;
+        submissions.note(&submitted).map_err(user)?;
         if kind == Kind::Array {
             commit::admit(&study, &plan, &store).map_err(user)?;
             println!("{}", describe(&study, &shards));
@@ -248,8 +248,8 @@ fn program() -> Result<PathBuf> {
 }
 
 /// Two arrays over the same units are harmless, but they wait for one another.
-fn warn_of_jobs(desk: &Desk) -> Result<()> {
-    let Some(jobs) = desk.jobs().map_err(user)? else { return Ok(()) };
+fn warn_of_jobs(submissions: &SubmissionFolder) -> Result<()> {
+    let Some(jobs) = submissions.jobs().map_err(user)? else { return Ok(()) };
     let arrays: Vec<u64> = jobs.iter().filter(|j| j.kind == Kind::Array).map(|j| j.job).collect();
     match ask(&arrays) {
         Queue::Silent(why) => eprintln!("note: earlier jobs can not be looked up: {why}"),

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use backcut_study::slurm::{Desk, Queue, ask};
+use backcut_study::slurm::{Queue, SubmissionFolder, ask};
 use backcut_study::status::{UnitState, counts, states};
-use backcut_study::summary::{Short, Summary};
+use backcut_study::summary::{OutcomeSummary, Summary};
 use backcut_study::{Plan, Recorded, Store, Study, Tools, commit};
 use serde_json::json;
 
@@ -84,7 +84,9 @@ fn frozen(study: &Study, store: &Store) -> Result<()> {
 
 /// The jobs that were submitted, if any were, and what of them is in the queue.
 fn in_queue(study: &Study, store: &Store) -> Result<Option<(Vec<u64>, Queue)>> {
-    let Some(jobs) = Desk::new(store, &study.name).jobs().map_err(user)? else { return Ok(None) };
+    let Some(jobs) = SubmissionFolder::new(store, &study.name).jobs().map_err(user)? else {
+        return Ok(None);
+    };
     let jobs: Vec<u64> = jobs.iter().map(|job| job.job).collect();
     let queue = ask(&jobs);
     Ok(Some((jobs, queue)))
@@ -119,7 +121,7 @@ fn failures(study: &Study, plan: &Plan, store: &Store, states: &[UnitState]) -> 
         (0..states.len()).filter(|&u| states[u] == UnitState::Failed).collect();
     for &unit in failed.iter().take(20) {
         let summary = Summary::load(store, &plan.units[unit].id, Recorded::Failed).map_err(user)?;
-        if let Short::Failed { what } = summary.outcome {
+        if let OutcomeSummary::Failed { what } = summary.outcome {
             println!("  failed: {}: {what}", plan.words(study, unit as u32));
         }
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Result;
 use backcut_study::collect::Results;
 use backcut_study::status::{UnitState, counts, states_of};
-use backcut_study::summary::{Short, Summary};
+use backcut_study::summary::{OutcomeSummary, Summary};
 use backcut_study::{Plan, Store, Study, Tools, UnitId, commit};
 
 use super::{OUT, Target, load, user};
@@ -148,7 +148,8 @@ fn curves(results: &Results, text: &mut String) {
     let mut cells: BTreeMap<(u32, u32), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     for place in results.plan.places.iter().filter(|p| p.measured.is_none()) {
         let summary = results.summaries[place.unit as usize].as_ref();
-        if let Some(Summary { outcome: Short::Trained { evaluations, .. }, .. }) = summary {
+        if let Some(Summary { outcome: OutcomeSummary::Trained { evaluations, .. }, .. }) = summary
+        {
             let cell = cells.entry((place.arm, place.condition)).or_default();
             for (update, mean) in evaluations {
                 cell.entry(*update).or_default().push(*mean);
@@ -188,7 +189,9 @@ fn failures(results: &Results, text: &mut String) {
     let failed = results.states.iter().enumerate().filter(|(_, s)| **s == UnitState::Failed);
     for (unit, _) in failed.take(5) {
         let words = results.plan.words(results.study, unit as u32);
-        if let Some(Summary { outcome: Short::Failed { what }, .. }) = &results.summaries[unit] {
+        if let Some(Summary { outcome: OutcomeSummary::Failed { what }, .. }) =
+            &results.summaries[unit]
+        {
             let _ = writeln!(text, "\nfailed: {words}\n  {what}");
         }
     }
