@@ -17,6 +17,9 @@ use crate::exit::UserError;
 // One run and a study must mean the same by default.
 pub use backcut_study::{EVALUATE_EVERY, QUADROTOR_CLIP as CLIP};
 
+pub use backcut_paper::values::ff_error as paper_error;
+pub use backcut_text::{counted, thousands};
+
 /// Updates of a run.
 pub const UPDATES: u64 = 1000;
 
@@ -117,19 +120,6 @@ pub fn default_run(system: &Quadrotor) -> Result<RunConfig> {
     })
 }
 
-/// FF's mean error after 1000 updates that the paper's tables imply, m^2.
-pub fn paper_error(reading: VelocityReading) -> Option<f64> {
-    const BY_NOISE: [f64; 7] = [0.00471, 0.00515, 0.00582, 0.00609, 0.00599, 0.00596, 0.00597];
-    match reading {
-        VelocityReading::Hidden => Some(0.0055),
-        VelocityReading::Noise(sigma) => {
-            let step = (sigma / 0.05).round();
-            let is_listed = (sigma - step * 0.05).abs() < 1e-9;
-            BY_NOISE.get(step as usize).copied().filter(|_| is_listed)
-        }
-    }
-}
-
 /// What the policy is told, in words.
 pub fn describe(config: &QuadrotorConfig) -> String {
     let reading = match config.velocity {
@@ -139,51 +129,5 @@ pub fn describe(config: &QuadrotorConfig) -> String {
     match config.window {
         Some(window) => format!("{reading}, window {window}"),
         None => reading,
-    }
-}
-
-/// `1 unit`, `2 units`.
-pub fn counted(n: usize, what: &str) -> String {
-    format!("{} {what}{}", thousands(n), if n == 1 { "" } else { "s" })
-}
-
-/// A count with thousands set apart.
-pub fn thousands(n: usize) -> String {
-    let digits = n.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or_default())
-        .collect();
-    groups.join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_papers_values_stand_beside_their_own_noise() {
-        assert_eq!(paper_error(VelocityReading::Noise(0.0)), Some(0.00471));
-        assert_eq!(paper_error(VelocityReading::Noise(0.15)), Some(0.00609));
-        assert_eq!(paper_error(VelocityReading::Noise(0.3)), Some(0.00597));
-        assert_eq!(paper_error(VelocityReading::Noise(0.35)), None);
-        assert_eq!(paper_error(VelocityReading::Noise(0.12)), None);
-        assert_eq!(paper_error(VelocityReading::Hidden), Some(0.0055));
-    }
-
-    #[test]
-    fn one_of_a_thing_is_singular() {
-        let words = [counted(1, "source"), counted(0, "source"), counted(1200, "source")];
-        assert_eq!(words, ["1 source", "0 sources", "1,200 sources"]);
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(
-            [7, 999, 1000, 94_324, 1_234_567].map(thousands),
-            ["7", "999", "1,000", "94,324", "1,234,567"]
-        );
     }
 }

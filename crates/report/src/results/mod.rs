@@ -2,6 +2,7 @@
 
 mod about;
 mod cells;
+mod origins;
 mod read;
 mod study;
 
@@ -14,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::error::ReportError;
-use crate::figures::design::DesignEdges;
 use crate::intervals::Intervals;
 
 /// Everything that a folder of results holds, read once.
@@ -22,7 +22,6 @@ use crate::intervals::Intervals;
 pub struct Results {
     studies: BTreeMap<String, Study>,
     ledger: Option<Ledger>,
-    design: Vec<DesignEdges>,
     /// Behind a lock because making one is memory, not change.
     intervals: Mutex<Intervals>,
 }
@@ -42,16 +41,8 @@ impl Results {
         Ok(Self {
             studies,
             ledger: Ledger::open(&folder.join("ledger.jsonl"))?,
-            design: Vec::new(),
             intervals: Mutex::default(),
         })
-    }
-
-    /// Adds the edges that the design drawing shows; they come from an engine, not from a table.
-    #[must_use]
-    pub fn with_design(mut self, design: Vec<DesignEdges>) -> Self {
-        self.design = design;
-        self
     }
 
     /// The studies, by name.
@@ -67,10 +58,6 @@ impl Results {
     /// The ledger, if the folder has one.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_ref()
-    }
-
-    pub(crate) fn design(&self) -> &[DesignEdges] {
-        &self.design
     }
 
     pub(crate) fn intervals(&self) -> &Mutex<Intervals> {

@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 
 use super::Table;
 use crate::escape::csv;
-use crate::format::{condition, exact};
-use crate::results::Results;
+use crate::format::exact;
+use crate::results::Study;
 
 /// More rows than this go to the CSV only.
 const SHOWN: usize = 100;
 
-pub fn units(results: &Results) -> Table {
+pub fn units(studies: &[&Study]) -> Table {
     let mut file = "study,unit,arm,condition,source,state,updates,clipped,note\n".to_owned();
     let mut rows = Vec::new();
     let mut summary = Vec::new();
-    for study in results.studies() {
+    for study in studies {
         let states = study.states();
         let total: usize = states.values().sum();
         let words: Vec<String> = states.iter().map(|(s, n)| format!("{n} {s}")).collect();
@@ -42,7 +42,7 @@ pub fn units(results: &Results) -> Table {
                 rows.push(vec![
                     study.name.clone(),
                     unit.arm.clone(),
-                    condition(&unit.condition),
+                    unit.condition.clone(),
                     unit.source.clone(),
                     unit.state.clone(),
                     unit.note.clone(),

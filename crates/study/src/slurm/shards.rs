@@ -90,11 +90,11 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{Builtin, Study, builtin};
+    use crate::{Builtin, Study};
 
     fn plan() -> Plan {
-        let read = |p: &Path| builtin::read(p);
-        Plan::new(&Study::load_with(Path::new("quick.toml"), &Builtin, &read).unwrap())
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/quick.toml");
+        Plan::new(&Study::load(&file, &Builtin).unwrap())
     }
 
     #[test]
