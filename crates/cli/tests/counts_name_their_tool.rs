@@ -13,11 +13,11 @@ const COST: &str = "measure cost --study out --of FF@0.20 --rounds 1";
 
 /// One trained state.
 fn trained() -> StudyFolder {
-    let folder = StudyFolder::new();
-    folder.write("s.toml", &tiny("s", 4, "").replace("count = 4", "count = 1"));
-    folder.fine("study run s.toml --out out");
-    folder.fine("study collect s.toml --out out");
-    folder
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &tiny("s", 4, "").replace("count = 4", "count = 1"));
+    desk.fine("study run s.toml --out out");
+    desk.fine("study collect s.toml --out out");
+    desk
 }
 
 /// Value and note of the counts, by cut.
@@ -39,9 +39,9 @@ fn callgrind_counts_repeat() {
         Command::new("valgrind").arg("--version").output().is_ok(),
         "valgrind is not installed (cargo xtask test installs it)"
     );
-    let folder = trained();
-    let once = folder.backcut(&format!("{COST} --cuts FF,FD --instructions valgrind --json"));
-    let again = folder.backcut(&format!("{COST} --cuts FF --instructions valgrind --json"));
+    let desk = trained();
+    let once = desk.backcut(&format!("{COST} --cuts FF,FD --instructions valgrind --json"));
+    let again = desk.backcut(&format!("{COST} --cuts FF --instructions valgrind --json"));
     let (once, again) = (counts(&once.out), counts(&again.out));
     let [ff, fd] = once.as_slice() else { panic!("two cuts: {once:?}") };
     // Where the heap lies decides over some instructions in `memcpy`; starting the program alone takes millions.
@@ -61,9 +61,9 @@ fn callgrind_counts_repeat() {
 
 #[test]
 fn without_a_tool_the_reason_stands_in_the_count_s_place() {
-    let folder = trained();
+    let desk = trained();
     let line = format!("{COST} --cuts FF --instructions auto --out o");
-    let output = folder.command(&line).env("PATH", "").output().unwrap();
+    let output = desk.command(&line).env("PATH", "").output().unwrap();
     let (shown, said) = (String::from_utf8(output.stdout).unwrap(), output.stderr);
     assert!(output.status.success(), "{shown}");
     assert!(shown.lines().all(|l| l.chars().count() <= 80), "{shown}");
@@ -72,10 +72,10 @@ fn without_a_tool_the_reason_stands_in_the_count_s_place() {
     assert!(words.contains("valgrind is not installed"), "{shown}");
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("hint: install the package valgrind"), "{said}");
-    let csv = std::fs::read_to_string(folder.path("o/cost.csv")).unwrap();
+    let csv = std::fs::read_to_string(desk.path("o/cost.csv")).unwrap();
     let row = csv.lines().find(|line| line.contains("cost.instructions")).unwrap();
     assert!(row.contains(",all,,") && row.contains("not installed"), "{row}");
     // Not asked for is a reason too, and needs no hint.
-    let seen = folder.backcut(&format!("{COST} --cuts FF --instructions off"));
+    let seen = desk.backcut(&format!("{COST} --cuts FF --instructions off"));
     assert!(seen.out.contains("not asked for") && !seen.err.contains("hint:"), "{}", seen.err);
 }

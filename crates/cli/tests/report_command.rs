@@ -34,7 +34,7 @@ fn text(bytes: &[u8]) -> String {
 fn page_figure_and_table_are_written() {
     let folder = tempfile::tempdir().unwrap();
     results(folder.path());
-    let page = backcut(folder.path(), &["report", "page", "results"]);
+    let page = backcut(folder.path(), &["report", "page", "--paper", "results"]);
     assert!(page.status.success(), "{}", text(&page.stderr));
     assert!(page.stdout.is_empty());
     let html = std::fs::read_to_string(folder.path().join("report.html")).unwrap();

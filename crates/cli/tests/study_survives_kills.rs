@@ -25,11 +25,11 @@ fn begun(out: &Path) -> usize {
 }
 
 /// The kills' study: eight training units of a few hundred milliseconds in all, eight measurements.
-fn folder() -> StudyFolder {
-    let folder = StudyFolder::new();
+fn desk() -> StudyFolder {
+    let desk = StudyFolder::new();
     let more = family("confirmatory") + MASKING;
-    folder.write("s.toml", &tiny("s", 600, &more));
-    folder
+    desk.write("s.toml", &tiny("s", 600, &more));
+    desk
 }
 
 fn run(out: &str) -> String {
@@ -39,13 +39,13 @@ fn run(out: &str) -> String {
 
 #[test]
 fn a_killed_study_ends_with_the_tables_of_an_undisturbed_one() {
-    let folder = folder();
-    folder.fine("study freeze s.toml --out whole");
+    let desk = desk();
+    desk.fine("study freeze s.toml --out whole");
     let clock = Instant::now();
-    let code = folder.backcut(&run("whole")).code;
+    let code = desk.backcut(&run("whole")).code;
     let duration = clock.elapsed();
-    folder.fine("study collect s.toml --out whole");
-    let whole = folder.tables("whole", "s");
+    desk.fine("study collect s.toml --out whole");
+    let whole = desk.tables("whole", "s");
     assert_eq!(whole.len(), 5);
 
     let mut draws = Stream::new(1, "kill times").at(0, 0);
@@ -53,17 +53,17 @@ fn a_killed_study_ends_with_the_tables_of_an_undisturbed_one() {
     while kills < KILLS {
         round += 1;
         let out = format!("round-{round}");
-        folder.fine(&format!("study freeze s.toml --out {out}"));
+        desk.fine(&format!("study freeze s.toml --out {out}"));
         let mut is_finished = false;
         while !is_finished {
-            let mut child = folder.start(&run(&out));
+            let mut child = desk.start(&run(&out));
             if kills < KILLS {
                 let share = draws.uniform_in(0.0, 4.0 / f64::from(KILLS));
                 std::thread::sleep(duration.mul_f64(share) + Duration::from_millis(12));
                 is_finished = child.try_wait().unwrap().is_some();
                 child.kill().unwrap(); // SIGKILL; nothing to a process that has exited
                 child.wait().unwrap();
-                let folder = folder.path(&out);
+                let folder = desk.path(&out);
                 kills += u32::from(!is_finished);
                 inside += u32::from(!is_finished && begun(&folder) > 0);
                 let work = ending(&folder.join("work"), "checkpoint.safetensors");
@@ -79,18 +79,18 @@ fn a_killed_study_ends_with_the_tables_of_an_undisturbed_one() {
                 is_finished = true;
             }
         }
-        folder.ends(code, &run(&out)); // a run with nothing to do clears what the last kill left
-        folder.fine(&format!("study collect s.toml --out {out}"));
-        for (killed, whole) in folder.tables(&out, "s").iter().zip(&whole) {
+        desk.ends(code, &run(&out)); // a run with nothing to do clears what the last kill left
+        desk.fine(&format!("study collect s.toml --out {out}"));
+        for (killed, whole) in desk.tables(&out, "s").iter().zip(&whole) {
             assert!(killed == whole, "{} differs after {kills} kills", whole.0);
         }
-        let verified = folder.fine(&format!("study verify {out}"));
+        let verified = desk.fine(&format!("study verify {out}"));
         assert!(verified.contains("16 records") && verified.contains("sound"), "{verified}");
         for folder in ["work", "claims"] {
-            let left = files(&folder.path(&out).join(folder));
+            let left = files(&desk.path(&out).join(folder));
             assert!(left.is_empty(), "left behind: {left:?}");
         }
-        let half = ending(&folder.path(&out).join("units"), ".tmp");
+        let half = ending(&desk.path(&out).join("units"), ".tmp");
         assert!(half.is_empty(), "left behind: {half:?}");
     }
     println!(
@@ -105,15 +105,15 @@ fn a_killed_study_ends_with_the_tables_of_an_undisturbed_one() {
 
 #[test]
 fn a_study_that_is_asked_to_stop_saves_and_goes_on_to_the_same_tables() {
-    let folder = folder();
-    let code = folder.backcut(&run("whole")).code;
-    folder.fine("study collect s.toml --out whole");
+    let desk = desk();
+    let code = desk.backcut(&run("whole")).code;
+    desk.fine("study collect s.toml --out whole");
     for signal in ["-TERM", "-INT"] {
         // Nothing is saved before the signal: what goes on later was saved because of it.
         let line = "study run s.toml --out stopped --jobs 2";
-        let child = folder.command(line).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let child = desk.command(line).stderr(std::process::Stdio::piped()).spawn().unwrap();
         let clock = Instant::now();
-        while begun(&folder.path("stopped")) == 0 {
+        while begun(&desk.path("stopped")) == 0 {
             assert!(clock.elapsed() < Duration::from_mins(1), "nothing was begun");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -124,17 +124,17 @@ fn a_study_that_is_asked_to_stop_saves_and_goes_on_to_the_same_tables() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(130), "{said}");
         assert!(said.contains("the same command goes on where it stopped"), "{said}");
-        let saved = ending(&folder.path("stopped").join("work"), "checkpoint.safetensors");
+        let saved = ending(&desk.path("stopped").join("work"), "checkpoint.safetensors");
         assert!(!saved.is_empty(), "nothing was saved");
-        assert_eq!(begun(&folder.path("stopped")), 0, "a claim stays");
-        let status = folder.fine("study status s.toml --out stopped");
+        assert_eq!(begun(&desk.path("stopped")), 0, "a claim stays");
+        let status = desk.fine("study status s.toml --out stopped");
         assert!(status.contains("interrupted"), "{status}");
     }
     // Another study of the same units wants an earlier state of them kept than the saved ones have.
     let other = tiny("t", 600, "").replace("keep = [600]", "keep = [2, 600]");
-    folder.write("t.toml", &other);
-    folder.fine("study run t.toml --out stopped --jobs 2");
-    folder.ends(code, &run("stopped"));
-    folder.fine("study collect s.toml --out stopped");
-    assert!(folder.tables("stopped", "s") == folder.tables("whole", "s"));
+    desk.write("t.toml", &other);
+    desk.fine("study run t.toml --out stopped --jobs 2");
+    desk.ends(code, &run("stopped"));
+    desk.fine("study collect s.toml --out stopped");
+    assert!(desk.tables("stopped", "s") == desk.tables("whole", "s"));
 }

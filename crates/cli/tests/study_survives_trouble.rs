@@ -13,26 +13,26 @@ use std::time::Instant;
 
 use common::study::{StudyFolder, change_a_byte, ending, family, tiny};
 
-fn folder() -> StudyFolder {
-    let folder = StudyFolder::new();
-    folder.write("s.toml", &tiny("s", 40, &family("confirmatory")));
-    folder
+fn desk() -> StudyFolder {
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &tiny("s", 40, &family("confirmatory")));
+    desk
 }
 
 /// Runs and collects undisturbed, for comparison.
-fn whole(folder: &StudyFolder) {
-    folder.fine("study freeze s.toml --out whole");
-    folder.fine("study run s.toml --out whole --jobs 2");
-    folder.fine("study collect s.toml --out whole");
+fn whole(desk: &StudyFolder) {
+    desk.fine("study freeze s.toml --out whole");
+    desk.fine("study run s.toml --out whole --jobs 2");
+    desk.fine("study collect s.toml --out whole");
 }
 
 #[track_caller]
-fn ends_like_an_undisturbed_one(folder: &StudyFolder, out: &str) {
-    folder.fine(&format!("study run s.toml --out {out} --jobs 2 --stale-after 0.2"));
-    folder.fine(&format!("study collect s.toml --out {out}"));
-    assert_eq!(folder.tables("whole", "s").len(), 4);
-    assert!(folder.tables(out, "s") == folder.tables("whole", "s"));
-    let verified = folder.fine(&format!("study verify {out}"));
+fn ends_like_an_undisturbed_one(desk: &StudyFolder, out: &str) {
+    desk.fine(&format!("study run s.toml --out {out} --jobs 2 --stale-after 0.2"));
+    desk.fine(&format!("study collect s.toml --out {out}"));
+    assert_eq!(desk.tables("whole", "s").len(), 4);
+    assert!(desk.tables(out, "s") == desk.tables("whole", "s"));
+    let verified = desk.fine(&format!("study verify {out}"));
     assert!(verified.contains("8 records") && verified.contains("sound"), "{verified}");
 }
 
@@ -41,8 +41,8 @@ struct Disk(PathBuf);
 
 impl Disk {
     /// `None`, with a word, where mounting is not allowed.
-    fn mount(folder: &StudyFolder, name: &str, kilobytes: u32) -> Option<Self> {
-        let path = folder.path(name);
+    fn mount(desk: &StudyFolder, name: &str, kilobytes: u32) -> Option<Self> {
+        let path = desk.path(name);
         fs::create_dir(&path).unwrap();
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", &format!("size={kilobytes}k"), "backcut-test"]);
@@ -68,51 +68,51 @@ impl Drop for Disk {
 
 #[test]
 fn a_full_disk_loses_nothing() {
-    let folder = folder();
-    let Some(disk) = Disk::mount(&folder, "small", 400) else { return };
-    whole(&folder);
-    folder.fine("study freeze s.toml --out small");
-    let said = folder.ends(2, "study run s.toml --out small --jobs 2");
+    let desk = desk();
+    let Some(disk) = Disk::mount(&desk, "small", 400) else { return };
+    whole(&desk);
+    desk.fine("study freeze s.toml --out small");
+    let said = desk.ends(2, "study run s.toml --out small --jobs 2");
     assert!(said.contains("No space left on device"), "{said}");
     assert!(
         said.contains("hint: free some space and run again: finished units are safe"),
         "{said}"
     );
-    assert!(ending(&folder.path("small"), ".tmp").is_empty(), "half files stay");
-    let done = ending(&folder.path("small"), ".done.json").len();
+    assert!(ending(&desk.path("small"), ".tmp").is_empty(), "half files stay");
+    let done = ending(&desk.path("small"), ".done.json").len();
     assert!((1..8).contains(&done), "{done} units before the disk was full");
-    folder.fine("study verify small");
+    desk.fine("study verify small");
 
     // Nothing at all can be written: the ledger and the tables say so too, and stay what they were.
-    let mut ballast = fs::File::create(folder.path("small/ballast")).unwrap();
+    let mut ballast = fs::File::create(desk.path("small/ballast")).unwrap();
     while ballast.write_all(&[0; 1024]).is_ok() {}
-    folder.write("other.toml", &tiny("other", 20, "").replace("count = 4", "count = 60"));
-    let said = folder.ends(2, "study freeze other.toml --out small");
+    desk.write("other.toml", &tiny("other", 20, "").replace("count = 4", "count = 60"));
+    let said = desk.ends(2, "study freeze other.toml --out small");
     assert!(said.contains("No space left on device"), "{said}");
-    let said = folder.ends(2, "study collect s.toml --out small");
+    let said = desk.ends(2, "study collect s.toml --out small");
     assert!(said.contains("No space left on device"), "{said}");
-    assert!(folder.fine("study status s.toml --out small").contains("in entry 0"));
+    assert!(desk.fine("study status s.toml --out small").contains("in entry 0"));
 
     drop(ballast);
-    fs::remove_file(folder.path("small/ballast")).unwrap();
+    fs::remove_file(desk.path("small/ballast")).unwrap();
     disk.remount("size=20m");
-    ends_like_an_undisturbed_one(&folder, "small");
+    ends_like_an_undisturbed_one(&desk, "small");
 }
 
 #[test]
 fn a_read_only_folder_is_refused_with_a_hint_and_can_still_be_read() {
-    let folder = folder();
-    let Some(disk) = Disk::mount(&folder, "locked", 20_000) else { return };
-    whole(&folder);
-    folder.fine("study freeze s.toml --out locked");
-    folder.fine("study run s.toml --out locked --shard 1/2");
+    let desk = desk();
+    let Some(disk) = Disk::mount(&desk, "locked", 20_000) else { return };
+    whole(&desk);
+    desk.fine("study freeze s.toml --out locked");
+    desk.fine("study run s.toml --out locked --shard 1/2");
     disk.remount("ro");
     for line in [
         "study run s.toml --out locked --jobs 2",
         "study collect s.toml --out locked",
         "study amend s.toml --out locked --reason none",
     ] {
-        let said = folder.ends(2, line);
+        let said = desk.ends(2, line);
         if line.contains("amend") {
             assert!(said.contains("has not changed"), "{said}");
             continue;
@@ -120,59 +120,59 @@ fn a_read_only_folder_is_refused_with_a_hint_and_can_still_be_read() {
         assert!(said.contains("Read-only file system"), "{said}");
         assert!(said.contains("hint: choose a folder that can be written to"), "{said}");
     }
-    assert!(folder.fine("study status s.toml --out locked").contains("pending"));
-    assert!(folder.fine("study verify locked").contains("sound"));
+    assert!(desk.fine("study status s.toml --out locked").contains("pending"));
+    assert!(desk.fine("study verify locked").contains("sound"));
     disk.remount("rw");
-    ends_like_an_undisturbed_one(&folder, "locked");
+    ends_like_an_undisturbed_one(&desk, "locked");
 }
 
 #[test]
 fn a_damaged_record_is_named_and_can_be_computed_again() {
-    let folder = folder();
-    whole(&folder);
-    folder.fine("study freeze s.toml --out out");
-    folder.fine("study run s.toml --out out --jobs 2");
-    let records = ending(&folder.path("out"), ".done.json");
+    let desk = desk();
+    whole(&desk);
+    desk.fine("study freeze s.toml --out out");
+    desk.fine("study run s.toml --out out --jobs 2");
+    let records = ending(&desk.path("out"), ".done.json");
     change_a_byte(&records[2]);
     fs::write(&records[5], "").unwrap();
-    let said = folder.ends(2, "study collect s.toml --out out");
+    let said = desk.ends(2, "study collect s.toml --out out");
     assert!(said.contains(".done.json: its seal does not match its content"), "{said}");
     assert!(said.contains("hint: `backcut study verify` lists everything"), "{said}");
-    let said = folder.ends(1, "study verify out");
+    let said = desk.ends(1, "study verify out");
     for record in [&records[2], &records[5]] {
         assert!(said.contains(record.file_name().unwrap().to_str().unwrap()), "{said}");
         fs::remove_file(record).unwrap();
     }
-    ends_like_an_undisturbed_one(&folder, "out");
+    ends_like_an_undisturbed_one(&desk, "out");
 }
 
 #[test]
 fn a_damaged_checkpoint_that_is_needed_is_named_and_can_be_computed_again() {
-    let folder = folder();
-    whole(&folder);
-    folder.fine("study freeze s.toml --out out");
-    folder.fine("study run s.toml --out out --jobs 2");
+    let desk = desk();
+    whole(&desk);
+    desk.fine("study freeze s.toml --out out");
+    desk.fine("study run s.toml --out out --jobs 2");
     // A branch is to be computed again, and its start is damaged.
-    let units = folder.rows("whole", "s", "units.csv");
+    let units = desk.rows("whole", "s", "units.csv");
     let unit = |arm: &str| units.iter().find(|u| u.get("arm") == arm && u.get("source") == "3");
     let (start, branch) = (unit("FF").unwrap().get("unit"), unit("F_SG").unwrap().get("unit"));
-    let folder = |id: &str| folder.path("out/units").join(&id[..2]);
+    let folder = |id: &str| desk.path("out/units").join(&id[..2]);
     fs::remove_file(folder(branch).join(format!("{branch}.done.json"))).unwrap();
     let checkpoint = folder(start).join(start).join("checkpoint-000020.safetensors");
     change_a_byte(&checkpoint);
-    let said = folder.ends(2, "study run s.toml --out out --jobs 2");
+    let said = desk.ends(2, "study run s.toml --out out --jobs 2");
     assert!(said.contains("checkpoint-000020.safetensors") && said.contains("hint: "), "{said}");
     fs::remove_file(&checkpoint).unwrap();
-    ends_like_an_undisturbed_one(&folder, "out");
+    ends_like_an_undisturbed_one(&desk, "out");
 }
 
 #[test]
 fn claims_left_behind_are_taken_over_whatever_the_clock_says() {
-    let folder = folder();
-    whole(&folder);
-    folder.fine("study freeze s.toml --out out");
-    let units = folder.rows("whole", "s", "units.csv");
-    let claims = folder.path("out/claims");
+    let desk = desk();
+    whole(&desk);
+    desk.fine("study freeze s.toml --out out");
+    let units = desk.rows("whole", "s", "units.csv");
+    let claims = desk.path("out/claims");
     fs::create_dir_all(&claims).unwrap();
     let foreign =
         r#"{"owner":{"host":"elsewhere","machine":"other","process":1,"began":1},"beat":7}"#;
@@ -193,21 +193,21 @@ fn claims_left_behind_are_taken_over_whatever_the_clock_says() {
         assert!(Command::new("touch").args(["-d", date]).arg(&path).status().unwrap().success());
     }
     let clock = Instant::now();
-    let said = folder.fine("study run s.toml --out out --jobs 2 --stale-after 0.4");
+    let said = desk.fine("study run s.toml --out out --jobs 2 --stale-after 0.4");
     assert!(clock.elapsed().as_secs_f64() > 0.4, "foreign claims are given time");
     assert!(said.contains("taken over from process 1 on elsewhere"), "{said}");
     assert!(said.contains("taken over from an unreadable claim"), "{said}");
-    ends_like_an_undisturbed_one(&folder, "out");
+    ends_like_an_undisturbed_one(&desk, "out");
 }
 
 #[test]
 fn several_runners_share_a_folder() {
-    let folder = folder();
-    folder.write("s.toml", &tiny("s", 200, &family("confirmatory")));
-    whole(&folder);
-    folder.fine("study freeze s.toml --out out");
+    let desk = desk();
+    desk.write("s.toml", &tiny("s", 200, &family("confirmatory")));
+    whole(&desk);
+    desk.fine("study freeze s.toml --out out");
     let start = || {
-        let mut command = folder.command("study run s.toml --out out --jobs 1 --stale-after 20");
+        let mut command = desk.command("study run s.toml --out out --jobs 1 --stale-after 20");
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let runners = [start(), start(), start()];
@@ -217,23 +217,23 @@ fn several_runners_share_a_folder() {
         assert_eq!(output.status.code(), Some(0), "{said}");
         assert!(said.contains("s: 8 units: "), "{said}");
     }
-    assert!(ending(&folder.path("out"), ".tmp").is_empty());
-    assert!(fs::read_dir(folder.path("out/claims")).unwrap().next().is_none(), "a claim stays");
-    ends_like_an_undisturbed_one(&folder, "out");
+    assert!(ending(&desk.path("out"), ".tmp").is_empty());
+    assert!(fs::read_dir(desk.path("out/claims")).unwrap().next().is_none(), "a claim stays");
+    ends_like_an_undisturbed_one(&desk, "out");
 }
 
 #[test]
 fn shards_together_are_the_whole() {
-    let folder = folder();
-    whole(&folder);
-    folder.fine("study freeze s.toml --out out");
+    let desk = desk();
+    whole(&desk);
+    desk.fine("study freeze s.toml --out out");
     for shard in ["3/3", "1/3", "2/3"] {
-        folder.fine(&format!("study run s.toml --out out --shard {shard}"));
+        desk.fine(&format!("study run s.toml --out out --shard {shard}"));
     }
-    assert_eq!(ending(&folder.path("out"), ".done.json").len(), 8);
-    ends_like_an_undisturbed_one(&folder, "out");
+    assert_eq!(ending(&desk.path("out"), ".done.json").len(), 8);
+    ends_like_an_undisturbed_one(&desk, "out");
     for shard in ["0/3", "4/3", "3", "a/b"] {
-        let said = folder.ends(2, &format!("study run s.toml --out out --shard {shard}"));
+        let said = desk.ends(2, &format!("study run s.toml --out out --shard {shard}"));
         assert!(said.contains("hint: write I/N"), "{said}");
     }
 }

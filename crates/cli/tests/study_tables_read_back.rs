@@ -8,12 +8,12 @@ use common::study::{StudyFolder, tiny};
 
 #[test]
 fn csv_and_parquet_give_the_same_statistics() {
-    let folder = StudyFolder::new();
-    folder.write("s.toml", &tiny("s", 8, ""));
-    folder.fine("study run s.toml --out out");
-    folder.fine("study collect s.toml --out out --parquet");
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &tiny("s", 8, ""));
+    desk.fine("study run s.toml --out out");
+    desk.fine("study collect s.toml --out out --parquet");
     let judge = |file: &str| {
-        folder.fine(&format!("stats out/tables/s/{file} --contrast [F_SG@0.20]-[FF@0.20] --json"))
+        desk.fine(&format!("stats out/tables/s/{file} --contrast [F_SG@0.20]-[FF@0.20] --json"))
     };
     let csv = judge("endpoints.csv");
     assert!(csv.contains("\"estimate\""), "{csv}");

@@ -29,39 +29,39 @@ tsa_name = yes
 ";
 
 #[track_caller]
-fn openssl(folder: &StudyFolder, arguments: &str) {
+fn openssl(desk: &StudyFolder, arguments: &str) {
     let mut command = Command::new("openssl");
-    command.current_dir(folder.path("")).env("OPENSSL_CONF", folder.path("config"));
+    command.current_dir(desk.path("")).env("OPENSSL_CONF", desk.path("config"));
     let output = command.args(arguments.split(' ')).output().expect("openssl is installed");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "openssl {arguments}: {said}");
 }
 
 /// An authority `NAME.pem`, vouched for by `NAME-root.pem`.
-fn authority(folder: &StudyFolder, name: &str) {
-    folder.write("config", CONFIG).write("serial", "01");
+fn authority(desk: &StudyFolder, name: &str) {
+    desk.write("config", CONFIG).write("serial", "01");
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
     openssl(
-        folder,
+        desk,
         &format!(
             "req -x509 {key} -keyout root.key -out {name}-root.pem -days 30 -subj /CN=Root -config config -extensions ca"
         ),
     );
     openssl(
-        folder,
+        desk,
         &format!("req {key} -keyout {name}.key -out tsa.csr -subj /CN={name} -config config"),
     );
     openssl(
-        folder,
+        desk,
         &format!(
             "x509 -req -in tsa.csr -CA {name}-root.pem -CAkey root.key -CAcreateserial -days 30 -out {name}.pem -extfile config -extensions tsa"
         ),
     );
 }
 
-fn reply(folder: &StudyFolder, name: &str) {
+fn reply(desk: &StudyFolder, name: &str) {
     openssl(
-        folder,
+        desk,
         &format!(
             "ts -reply -queryfile head.tsq -config config -section tsa_config -signer {name}.pem -inkey {name}.key -out head.tsr"
         ),
@@ -70,27 +70,27 @@ fn reply(folder: &StudyFolder, name: &str) {
 
 #[test]
 fn a_head_is_stamped_stored_and_verified_offline() {
-    let folder = StudyFolder::new();
-    authority(&folder, "clock");
-    folder.write("s.toml", &tiny("s", 10, &family("confirmatory")));
-    let said = folder.ends(2, "study freeze --timestamp-request head.tsq --out out");
+    let desk = StudyFolder::new();
+    authority(&desk, "clock");
+    desk.write("s.toml", &tiny("s", 10, &family("confirmatory")));
+    let said = desk.ends(2, "study freeze --timestamp-request head.tsq --out out");
     assert!(
         said.contains("the ledger is empty") && said.contains("hint: freeze a study"),
         "{said}"
     );
-    let said = folder.fine("study freeze s.toml --out out --timestamp-request head.tsq");
+    let said = desk.fine("study freeze s.toml --out out --timestamp-request head.tsq");
     assert!(said.contains("query   head.tsq for head "), "{said}");
-    reply(&folder, "clock");
+    reply(&desk, "clock");
     let said =
-        folder.fine("study freeze --out out --timestamp-response head.tsr --trust clock-root.pem");
+        desk.fine("study freeze --out out --timestamp-response head.tsr --trust clock-root.pem");
     assert!(said.contains("stamped the head at 20") && said.contains("by clock"), "{said}");
-    folder.fine("study run s.toml --out out --jobs 2");
-    let said = folder.fine("study verify out --trust clock-root.pem");
+    desk.fine("study run s.toml --out out --jobs 2");
+    let said = desk.fine("study verify out --trust clock-root.pem");
     assert!(said.contains("2 ledger entries") && said.contains("sound"), "{said}");
 
     // The stamp is one of the head at that time, not of what came later.
-    let said = folder
-        .ends(2, "study freeze --out out --timestamp-response head.tsr --trust clock-root.pem");
+    let said =
+        desk.ends(2, "study freeze --out out --timestamp-response head.tsr --trust clock-root.pem");
     assert!(
         said.contains("head.tsr: ") && said.contains("hint: ask the authority again"),
         "{said}"
@@ -99,24 +99,24 @@ fn a_head_is_stamped_stored_and_verified_offline() {
 
 #[test]
 fn a_stamp_of_an_authority_that_is_not_trusted_is_refused() {
-    let folder = StudyFolder::new();
-    authority(&folder, "clock");
-    authority(&folder, "stranger");
-    folder.write("s.toml", &tiny("s", 10, &family("confirmatory")));
-    folder.fine("study freeze s.toml --out out --timestamp-request head.tsq");
-    reply(&folder, "stranger");
-    let before = fs::read(folder.path("out/ledger.jsonl")).unwrap();
+    let desk = StudyFolder::new();
+    authority(&desk, "clock");
+    authority(&desk, "stranger");
+    desk.write("s.toml", &tiny("s", 10, &family("confirmatory")));
+    desk.fine("study freeze s.toml --out out --timestamp-request head.tsq");
+    reply(&desk, "stranger");
+    let before = fs::read(desk.path("out/ledger.jsonl")).unwrap();
     let line = "study freeze --out out --timestamp-response head.tsr --trust clock-root.pem";
-    let said = folder.ends(2, line);
+    let said = desk.ends(2, line);
     assert!(said.contains("error: head.tsr: "), "{said}");
-    let mut bytes = fs::read(folder.path("head.tsr")).unwrap();
+    let mut bytes = fs::read(desk.path("head.tsr")).unwrap();
     bytes.truncate(40);
-    fs::write(folder.path("head.tsr"), bytes).unwrap();
-    folder.ends(2, line);
-    assert_eq!(fs::read(folder.path("out/ledger.jsonl")).unwrap(), before, "nothing was stored");
+    fs::write(desk.path("head.tsr"), bytes).unwrap();
+    desk.ends(2, line);
+    assert_eq!(fs::read(desk.path("out/ledger.jsonl")).unwrap(), before, "nothing was stored");
     // Trusted by one reader, not by another.
-    reply(&folder, "stranger");
-    folder.fine("study freeze --out out --timestamp-response head.tsr --trust stranger-root.pem");
-    let said = folder.ends(1, "study verify out --trust clock-root.pem");
+    reply(&desk, "stranger");
+    desk.fine("study freeze --out out --timestamp-response head.tsr --trust stranger-root.pem");
+    let said = desk.ends(1, "study verify out --trust clock-root.pem");
     assert!(said.contains("problem: ") && said.contains("line 2"), "{said}");
 }

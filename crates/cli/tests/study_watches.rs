@@ -10,31 +10,31 @@ use common::study::{StudyFolder, family, tiny};
 
 #[test]
 fn a_study_and_its_folder_are_watched() {
-    let folder = StudyFolder::new();
-    folder.write("one.toml", &tiny("one", 10, "")).write("two.toml", &tiny("two", 11, ""));
-    folder.fine("study run one.toml --out out --jobs 2");
-    let said = folder.fine("study watch one.toml --out out --once");
+    let desk = StudyFolder::new();
+    desk.write("one.toml", &tiny("one", 10, "")).write("two.toml", &tiny("two", 11, ""));
+    desk.fine("study run one.toml --out out --jobs 2");
+    let said = desk.fine("study watch one.toml --out out --once");
     assert!(said.contains("[########################################]"), "{said}");
     assert!(said.contains("mean error"), "{said}");
 
     // Of the second study, one record is taken away: it is pending again, and nobody computes it.
-    folder.fine("study run two.toml --out out --jobs 2");
-    let folder = folder.fine("study watch out --once");
+    desk.fine("study run two.toml --out out --jobs 2");
+    let folder = desk.fine("study watch out --once");
     assert_eq!(folder.lines().filter(|line| line.contains(" units")).count(), 2, "{folder}");
     assert!(!folder.contains("pending"), "{folder}");
-    let two = fs::read_to_string(folder.path("out/studies/two.json")).unwrap();
+    let two = fs::read_to_string(desk.path("out/studies/two.json")).unwrap();
     let id = two.split("\"units\":[\"").nth(1).unwrap()[..64].to_owned();
-    fs::remove_file(folder.path(&format!("out/units/{}/{id}.done.json", &id[..2]))).unwrap();
-    let folder = folder.fine("study watch out --once");
+    fs::remove_file(desk.path(&format!("out/units/{}/{id}.done.json", &id[..2]))).unwrap();
+    let folder = desk.fine("study watch out --once");
     let line = folder.lines().find(|line| line.starts_with("two ")).unwrap();
     assert!(line.contains(", 1 pending") || line.contains(", 1 interrupted"), "{folder}");
 }
 
 #[test]
 fn a_folder_without_studies_is_an_error_with_a_hint() {
-    let folder = StudyFolder::new();
-    folder.write("s.toml", &tiny("s", 10, &family("confirmatory")));
-    fs::create_dir(folder.path("empty")).unwrap();
-    let said = folder.ends(2, "study watch empty --once");
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &tiny("s", 10, &family("confirmatory")));
+    fs::create_dir(desk.path("empty")).unwrap();
+    let said = desk.ends(2, "study watch empty --once");
     assert!(said.contains("no study ran in this folder") && said.contains("hint: "), "{said}");
 }

@@ -1,7 +1,9 @@
 //! Everything that can be wrong with a folder of results or with a request.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
+use backcut_text::Hinted;
 use thiserror::Error;
 
 /// What is wrong; completes "failed to ...".
@@ -41,6 +43,12 @@ pub enum ReportError {
         /// The names that exist.
         available: String,
     },
+    /// The folder holds several studies, and one is meant.
+    #[error("choose among several studies: {available}")]
+    Several {
+        /// Their names.
+        available: String,
+    },
     /// The results do not hold what a figure or a table shows.
     #[error("make {name}: {why}")]
     Missing {
@@ -49,26 +57,38 @@ pub enum ReportError {
         /// What is missing.
         why: String,
     },
-    /// The embedded file of the paper's values is broken; a test keeps this from happening.
-    #[error("read the paper's values: {0}")]
-    Paper(String),
 }
 
-impl ReportError {
-    /// The line that says what to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for ReportError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Unreadable { .. } | Self::NoStudies { .. } => {
                 "name the folder that `backcut study collect` wrote, with one folder per study"
             }
             Self::Table { .. } => "collect the study again, or correct the table",
+            Self::Unknown { what: "study", .. } | Self::Several { .. } => {
+                "name one of them with --study"
+            }
             Self::Unknown { .. } => "`backcut report list` prints every figure and table",
             Self::Missing { .. } => "run and collect the study that it is made from",
-            Self::Paper(_) => "this is a defect of the program",
         }
+        .into()
+    }
+}
+
+impl ReportError {
+    /// The results do not hold what `name` shows.
+    pub fn missing(name: &str, why: impl Into<String>) -> Self {
+        Self::Missing { name: name.to_owned(), why: why.into() }
     }
 
-    pub(crate) fn missing(name: &str, why: impl Into<String>) -> Self {
-        Self::Missing { name: name.to_owned(), why: why.into() }
+    /// There is no `what` of this name.
+    pub fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let available = known.into_iter().collect::<Vec<_>>().join(", ");
+        Self::Unknown { what, name: name.to_owned(), available }
     }
 }

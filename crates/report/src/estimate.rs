@@ -14,7 +14,7 @@ use backcut_stats::quantile::{mean, standard_deviation};
 use backcut_stats::{FamilyParams, SourceTable};
 use backcut_tables::UnitState;
 
-use crate::results::{Results, SourceValues, canonical_condition};
+use crate::results::{Measurement, Results, SourceValues, canonical_condition};
 
 /// A mean over sources, with what it is made of.
 #[derive(Clone, PartialEq, Debug)]
@@ -71,6 +71,31 @@ pub struct Pick<'a> {
     pub part: Option<&'a str>,
 }
 
+/// Measured rows of one quantity at one place: update, sum and count by source.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct BySource(BTreeMap<String, (u64, f64, f64)>);
+
+impl BySource {
+    /// Takes a row into account if its unit is done and it has a value.
+    pub(crate) fn add(&mut self, row: &Measurement) {
+        let Some(value) = row.value.filter(|_| row.state == UnitState::Done) else { return };
+        let update = row.update;
+        let entry = self.0.entry(row.source.clone()).or_insert((update, 0.0, 0.0));
+        if update > entry.0 {
+            *entry = (update, 0.0, 0.0);
+        }
+        if update == entry.0 {
+            entry.1 += value;
+            entry.2 += 1.0;
+        }
+    }
+
+    /// The mean of every source at its last update.
+    pub(crate) fn means(self) -> BTreeMap<String, f64> {
+        self.0.into_iter().map(|(source, (_, sum, count))| (source, sum / count)).collect()
+    }
+}
+
 impl Results {
     /// The mean over sources of an expression over cells (`([w1@0.20] - [FF@0.20]) / [FF@0.20]`).
     /// The error is a sentence for the reader: what is missing.
@@ -118,34 +143,22 @@ impl Results {
     /// rows of one source (batches, windows) are averaged.
     pub fn measured(&self, study: &str, pick: Pick<'_>, condition: &str) -> BTreeMap<String, f64> {
         let condition = canonical_condition(condition);
-        let fits = |wanted: Option<&str>, found: Option<&str>| {
-            wanted.is_none_or(|w| w == found.unwrap_or_default())
-        };
-        let mut found: BTreeMap<String, (u64, f64, f64)> = BTreeMap::new();
+        let fits = |wanted: Option<&str>, found: &str| wanted.is_none_or(|w| w == found);
+        let mut found = BySource::default();
         for row in self.study(study).iter().flat_map(|s| &s.measurements) {
-            if row.quantity != pick.quantity
-                || row.condition != condition
-                || row.state != UnitState::Done
-                || !fits(pick.arm, Some(&row.arm))
-                || !fits(pick.cut, row.cut.as_deref())
-                || !fits(pick.part, row.part.as_deref())
+            if row.quantity == pick.quantity
+                && row.condition == condition
+                && fits(pick.arm, &row.arm)
+                && fits(pick.cut, row.cut.as_deref().unwrap_or_default())
+                && fits(pick.part, row.part.as_deref().unwrap_or_default())
             {
-                continue;
-            }
-            let Some(value) = row.value else { continue };
-            let entry = found.entry(row.source.clone()).or_insert((row.update, 0.0, 0.0));
-            if row.update > entry.0 {
-                *entry = (row.update, 0.0, 0.0);
-            }
-            if row.update == entry.0 {
-                entry.1 += value;
-                entry.2 += 1.0;
+                found.add(row);
             }
         }
-        found.into_iter().map(|(source, (_, sum, count))| (source, sum / count)).collect()
+        found.means()
     }
 
-    /// The values of `arm@condition`, with a star for every noise level of the arm.
+    /// The values of `arm@condition`, with a star for every condition of the arm that is a number.
     fn add_cell(
         &self,
         study: &str,
@@ -166,9 +179,7 @@ impl Results {
             return Ok(());
         }
         let cell = self.cell(study, arm, condition);
-        let cell = cell.ok_or_else(|| {
-            format!("no unit of {arm} at {} is done", crate::format::condition(condition))
-        })?;
+        let cell = cell.ok_or_else(|| format!("no unit of {arm} at {condition} is done"))?;
         columns.insert(name.to_owned(), cell.clone());
         Ok(())
     }

@@ -1,46 +1,42 @@
 //! Figures, tables and one self-contained page from folders of result tables.
 //!
-//! **Does**: reads what `backcut study collect` wrote (endpoints, curves, analyses, measurements, units) and makes
-//! drawings (SVG), tables (HTML, Markdown, LaTeX), one HTML page without a single network request, and the
-//! comparison with the paper, claim by claim. The same inputs give the same bytes.
+//! **Does**: reads what `backcut study collect` wrote (endpoints, curves, analyses, measurements, units) of any
+//! study and makes drawings (SVG), tables (HTML, Markdown, LaTeX) and one HTML page without a single network request. The
+//! same inputs give the same bytes.
 //!
 //! **Refuses**: to train or to measure, to make a row confirmatory (statuses are read, never granted), to drop
-//! a failed or missing unit without saying so, and to let a string of a file act as markup.
+//! a failed or missing unit without saying so, to let a string of a file act as markup, and to know any study: names,
+//! labels and units of measure are those of the tables.
 //!
 //! **One design decision.** A figure or table is a function of the tables alone, and whatever it cannot show is a
 //! sentence, not a failure: a page over half a study is a page with the other half's absence stated. Only a
 //! table that is not what it claims to be (a missing column, a number that is not finite) is an error.
 //!
 //! ```no_run
-//! use backcut_report::{PageOptions, Results, figure, page};
+//! use backcut_report::{Results, figure, page};
 //!
 //! let results = Results::open(std::path::Path::new("results"))?;
-//! let headline = figure(&results, "memory-value")?;
-//! std::fs::write("memory-value.svg", headline.svg)?;
-//! std::fs::write("report.html", page(&results, &PageOptions::default())?.html)?;
+//! std::fs::write("curves.svg", figure(&results, "curves", Some("mine"))?.svg())?;
+//! std::fs::write("report.html", page::of_studies(&results, None)?)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod compare;
+pub mod data;
 mod error;
-pub mod escape;
 pub mod estimate;
 mod figures;
-pub mod format;
 mod intervals;
-mod page;
-pub mod paper;
-mod reproduction;
+pub mod page;
+mod plotting;
 pub mod results;
-pub mod svg;
+mod summary;
 mod tables;
-mod terminal;
+
+pub use backcut_text::{escape, format};
 
 pub use error::ReportError;
-pub use figures::design::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
-pub use figures::{FIGURES, Figure, figure, quantities};
-pub use page::{Page, PageOptions, page};
-pub use reproduction::reproduction;
+pub use figures::{ErrorWords, FIGURES, curves, figure};
+pub use plotting::ShowEstimate;
 pub use results::Results;
-pub use tables::{Format, Table, table, table_names};
-pub use terminal::summary_text;
+pub use summary::{states_line, summary};
+pub use tables::{Format, TABLES, Table, table};

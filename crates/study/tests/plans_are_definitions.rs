@@ -12,20 +12,28 @@ use backcut_study::{Definition, Plan, Study, StudyError, builtin};
 use backcut_systems::Catalogue;
 use common::{TINY, study, study_with};
 
-fn builtins() -> Vec<(Study, Plan)> {
-    let load = |(name, _): &(&str, &str)| {
-        let study =
-            Study::load_with(Path::new(name), &Catalogue::builtin(), &builtin::read).unwrap();
-        let plan = Plan::new(&study);
-        (study, plan)
-    };
-    builtin::STUDIES.iter().map(load).collect()
+/// A study file that comes with the project.
+fn published(name: &str) -> (Study, Plan) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(name);
+    let study = Study::load(&file, &Catalogue::builtin()).unwrap();
+    let plan = Plan::new(&study);
+    (study, plan)
+}
+
+fn all_published() -> Vec<(Study, Plan)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: BTreeSet<String> = files.map(|name| name.into_string().unwrap()).collect();
+    let studies: Vec<_> =
+        names.iter().filter(|name| name.ends_with(".toml")).map(|name| published(name)).collect();
+    assert!(studies.len() > 16, "the paper's, the template");
+    studies
 }
 
 #[test]
-fn every_unit_of_every_built_in_study_is_named_by_its_definition() {
+fn every_unit_of_every_published_study_is_named_by_its_definition() {
     let mut names = BTreeSet::new();
-    for (study, plan) in builtins() {
+    for (study, plan) in all_published() {
         assert!(names.insert(study.name.clone()), "two studies named {}", study.name);
         assert!(!plan.units.is_empty());
         let mut ids = BTreeSet::new();
@@ -107,11 +115,8 @@ fn a_warm_start_is_planned_once_however_many_arms_branch_from_it() {
 
 #[test]
 fn what_two_studies_share_has_one_name() {
-    let plan_of = |name: &str| {
-        let study =
-            Study::load_with(Path::new(name), &Catalogue::builtin(), &builtin::read).unwrap();
-        Plan::new(&study).units.iter().map(|u| u.id).collect::<BTreeSet<_>>()
-    };
+    let plan_of =
+        |name: &str| published(name).1.units.iter().map(|u| u.id).collect::<BTreeSet<_>>();
     let (c5, c6) = (plan_of("c5.toml"), plan_of("c6.toml"));
     // C6 takes FF, F_SG, w1 and w2 under three conditions of sixteen sources from C5.
     assert_eq!(c5.intersection(&c6).count(), 4 * 3 * 16);
@@ -130,7 +135,7 @@ fn what_two_studies_share_has_one_name() {
 
 #[test]
 fn shards_divide_the_units_and_keep_branches_with_their_start() {
-    for (study, plan) in builtins() {
+    for (study, plan) in all_published() {
         for unit in 0..plan.units.len() as u32 {
             let shard = shard_of(&plan, unit, 7);
             assert!(shard < 7);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use backcut_engine::{Cpu, Cut, Executor};
+use backcut_paper::values;
 use backcut_systems::policy::Initialisation;
 use backcut_systems::quadrotor::{InitialSpread, Quadrotor, QuadrotorConfig, VelocityReading};
 use backcut_systems::{BatchKey, Stream, System};
@@ -64,17 +65,12 @@ struct Target {
 }
 
 fn targets() -> Vec<Target> {
-    let noise = VelocityReading::Noise;
-    let ff = [(noise(0.0), 0.00471), (noise(0.05), 0.00515), (noise(0.20), 0.00599)]
-        .into_iter()
-        .chain([(noise(0.30), 0.00597), (VelocityReading::Hidden, 0.0055)]);
-    let excess = [(noise(0.20), 0.43), (noise(0.30), 0.81), (VelocityReading::Hidden, 0.97)];
-    ff.map(|(reading, paper)| Target { reading, window: None, paper })
-        .chain(excess.into_iter().map(|(reading, paper)| Target {
-            reading,
-            window: Some(NonZeroUsize::MIN),
-            paper,
-        }))
+    let (full, memoryless) = values::calibration();
+    let with =
+        |window: Option<NonZeroUsize>| move |(reading, paper)| Target { reading, window, paper };
+    full.into_iter()
+        .map(with(None))
+        .chain(memoryless.into_iter().map(with(Some(NonZeroUsize::MIN))))
         .collect()
 }
 
@@ -155,7 +151,8 @@ fn announce(base: &QuadrotorConfig, clip: f64) {
     println!("spread: {:?}, initialisation {:?}", base.spread, base.policy.initialisation);
     println!(
         "clip threshold (median raw FF norm over {PILOT_BATCHES} fresh batches at update \
-         {PILOT_UPDATES}): {clip:.2}; the paper's: 4311.62"
+         {PILOT_UPDATES}): {clip:.2}; the paper's: {}",
+        values::CLIP
     );
 }
 

@@ -1,32 +1,33 @@
-//! `backcut report`: figures, tables, the page and the comparison with the paper, from collected tables.
+//! `backcut report`: figures, tables and the page of collected studies, and the comparison with the paper.
 //!
-//! Everything is made by `backcut-report`; this file reads folders, writes files and fills in the one thing that
-//! no table holds: the edges that the design drawing shows, from the engine's own list.
+//! What any study has is made by `backcut-report`, the paper's by `backcut-paper`; this file reads folders, writes files and
+//! fills in the one thing that no table holds: the edges that the design drawing shows, from the engine's own list.
 
 mod edges;
 mod png;
-
-pub use edges::design;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use backcut_report::{
-    FIGURES, Format, PageOptions, ReportError, Results, figure, page, reproduction, summary_text,
-    table, table_names,
-};
+use backcut_draw::Drawing;
+use backcut_paper::Reproduction;
+use backcut_report::{Format, ReportError, Results, Table, page};
+use backcut_text::Hinted;
 use clap::{Subcommand, ValueEnum};
 
 use crate::exit::{UserError, Verdict};
 
 const EXAMPLES: &str = "\
-RESULTS is a folder with one folder per study, as `backcut study collect` writes it.
+RESULTS is the folder of one study, or a folder with one folder per study, as `backcut study collect`
+writes it. Figures and tables of the paper's experiments are made of its own studies only.
 
-  backcut report page results --out report.html
+  backcut report page results/mine --out report.html
+  backcut report figure curves results --study mine
+  backcut report list results
+  backcut report page --paper results
   backcut report figure memory-value results --out memory-value.svg
-  backcut report table c5 results --format md
   backcut report reproduction results > docs/reproduction.md";
 
 /// Figures, tables and one page from collected results.
@@ -49,6 +50,9 @@ enum What {
         /// The page's title
         #[arg(long)]
         title: Option<String>,
+        /// The paper's claims, figures and tables beside ours, instead of study by study
+        #[arg(long)]
+        paper: bool,
     },
     /// One figure as SVG, with its data beside it.
     Figure {
@@ -56,6 +60,9 @@ enum What {
         name: String,
         /// The folder of results
         results: PathBuf,
+        /// The study, if the folder holds several
+        #[arg(long, value_name = "NAME")]
+        study: Option<String>,
         /// Where to write it; its data goes to the same name with `.csv` [default: NAME.svg]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -69,6 +76,9 @@ enum What {
         name: String,
         /// The folder of results
         results: PathBuf,
+        /// One study of several
+        #[arg(long, value_name = "NAME")]
+        study: Option<String>,
         /// How to write it
         #[arg(long, value_enum, default_value_t = TableFormat::Md)]
         format: TableFormat,
@@ -78,15 +88,18 @@ enum What {
         /// The folder of results
         results: PathBuf,
     },
-    /// A study's claims beside the paper's, for a terminal.
+    /// A study's contrasts for a terminal, beside the paper's where it has them.
     Summary {
         /// The folder of results
         results: PathBuf,
         /// The study
         study: String,
     },
-    /// Every figure and table by name.
-    List,
+    /// Every figure and table by name; with a folder, which figures its studies have.
+    List {
+        /// The folder of results
+        results: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -99,66 +112,123 @@ enum TableFormat {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     match &args.what {
-        What::Page { results, out, title } => {
-            let results = open(results)?;
-            let mut options = PageOptions::default();
-            if let Some(title) = title {
-                options.title.clone_from(title);
-            }
-            let made = page(&results, &options).map_err(|e| user_error(&e))?;
+        What::Page { results, out, title, paper } => {
+            let html = if *paper {
+                reproduction(results)?.page(title.as_deref())
+            } else {
+                page::of_studies(&open(results)?, title.as_deref())
+            };
+            let html = html.map_err(|e| user_error(&e))?;
             if out == Path::new("-") {
-                return print(&made.html);
+                return print(&html);
             }
-            write(out, made.html.as_bytes())?;
-            eprintln!("wrote {} ({} kB)", out.display(), made.html.len().div_ceil(1000));
+            write(out, html.as_bytes())?;
+            eprintln!("wrote {} ({} kB)", out.display(), html.len().div_ceil(1000));
         }
-        What::Figure { name, results, out, png } => {
-            let made = figure(&open(results)?, name).map_err(|e| user_error(&e))?;
+        What::Figure { name, results, study, out, png } => {
+            let made = figure(results, name, study.as_deref())?;
             let out = out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
-            let data = out.with_extension("csv");
-            write(&out, made.svg.as_bytes())?;
+            let (svg, data) = (made.svg(), out.with_extension("csv"));
+            write(&out, svg.as_bytes())?;
             write(&data, made.csv.as_bytes())?;
             eprintln!("wrote {} and {}", out.display(), data.display());
             if *png {
                 let image = out.with_extension("png");
-                png::write(&made.svg, &out, &image)?;
+                png::write(&svg, &out, &image)?;
                 eprintln!("wrote {}", image.display());
             }
         }
-        What::Table { name, results, format } => {
+        What::Table { name, results, study, format } => {
             let format = match format {
                 TableFormat::Html => Format::Html,
                 TableFormat::Md => Format::Markdown,
                 TableFormat::Latex => Format::Latex,
             };
-            return print(&table(&open(results)?, name, format).map_err(|e| user_error(&e))?);
+            return print(&table(results, name, study.as_deref())?.write(format));
         }
-        What::Reproduction { results } => {
-            return print(&reproduction(&open(results)?).map_err(|e| user_error(&e))?);
-        }
+        What::Reproduction { results } => return print(&reproduction(results)?.markdown()),
         What::Summary { results, study } => {
-            return print(&summary_text(&open(results)?, study).map_err(|e| user_error(&e))?);
+            return print(&reproduction(results)?.summary(study).map_err(|e| user_error(&e))?);
         }
-        What::List => return print(&list()?),
+        What::List { results } => return print(&list(results.as_deref())?),
     }
     Ok(Verdict::Fine)
 }
 
 fn open(folder: &Path) -> anyhow::Result<Results> {
-    let results = Results::open(folder).map_err(|e| user_error(&e))?;
-    Ok(results.with_design(edges::design()?))
+    Results::open(folder).map_err(|e| user_error(&e).into())
 }
 
-fn list() -> anyhow::Result<String> {
-    let mut text = String::from("figures\n");
-    for (name, what) in FIGURES {
-        let _ = writeln!(text, "  {name:<16} {what}");
-    }
-    text += "tables\n";
-    for (name, what) in table_names().map_err(|e| user_error(&e))? {
-        let _ = writeln!(text, "  {name:<16} {what}");
+/// A folder of results with the paper beside it, and the engine's edges for its design drawing.
+pub fn reproduction(folder: &Path) -> anyhow::Result<Reproduction> {
+    let beside = Reproduction::new(open(folder)?)?;
+    Ok(beside.with_design(edges::design()?))
+}
+
+/// A figure that any study has, or one of the paper's.
+fn figure(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Drawing> {
+    let made = if backcut_paper::FIGURES.iter().any(|(known, _)| *known == name) {
+        reproduction(folder)?.figure(name)
+    } else {
+        backcut_report::figure(&open(folder)?, name, study)
+    };
+    made.map_err(|e| user_error(&e).into())
+}
+
+/// A table that any study has, or one of the paper's.
+fn table(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Table> {
+    let made = if backcut_report::TABLES.iter().any(|(known, _)| *known == name) {
+        backcut_report::table(&open(folder)?, name, study)
+    } else {
+        reproduction(folder)?.table(name)
+    };
+    made.map_err(|e| user_error(&e).into())
+}
+
+fn list(folder: Option<&Path>) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let mut add = |title: &str, names: &[(&str, &str)]| {
+        let _ = writeln!(text, "{title}");
+        for (name, what) in names {
+            let _ = writeln!(text, "  {name:<16} {what}");
+        }
+    };
+    let paper = backcut_paper::paper::Paper::load()?;
+    add("figures of any study", backcut_report::FIGURES);
+    add("tables of any study", backcut_report::TABLES);
+    add("figures of the paper", backcut_paper::FIGURES);
+    add("tables of the paper", &paper.table_names());
+    if let Some(folder) = folder {
+        text += &applicable(&reproduction(folder)?);
     }
     Ok(text)
+}
+
+/// Which figures the studies of a folder have, and why they lack the others.
+fn applicable(beside: &Reproduction) -> String {
+    let mut text = String::new();
+    for study in beside.results.studies() {
+        let _ = writeln!(text, "study {}", backcut_text::escape::plain(&study.name));
+        for (name, _) in backcut_report::FIGURES {
+            let made = backcut_report::figure(&beside.results, name, Some(&study.name));
+            text += &has(name, made.err());
+        }
+    }
+    text += "the paper's figures, from all studies\n";
+    for (name, _) in backcut_paper::FIGURES {
+        text += &has(name, beside.figure(name).err());
+    }
+    text
+}
+
+fn has(name: &str, lacks: Option<ReportError>) -> String {
+    let words = match lacks {
+        None => "yes".to_owned(),
+        Some(ReportError::Missing { why, .. }) => format!("no: {why}"),
+        Some(error) => format!("no: {error}"),
+    };
+    let line = format!("  {name:<16} {}", backcut_text::escape::plain(&words));
+    backcut_text::wrapped(&line, backcut_text::COLUMNS, 19)
 }
 
 fn print(text: &str) -> anyhow::Result<Verdict> {

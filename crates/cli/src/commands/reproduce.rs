@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
-use backcut_report::{PageOptions, Results, page, summary_text};
+use backcut_paper::{Reproduction, studies};
 use backcut_study::runner::RunOptions;
-use backcut_study::{Plan, Store, Study, Tools, builtin, commit};
+use backcut_study::{Plan, Store, Study, Tools, commit};
 
-use super::report::{design, user_error};
+use super::report::{reproduction, user_error};
 use super::study::collect::collect;
 use super::study::freeze::now;
 use super::study::run::{run_study, stop_on_signals};
@@ -46,8 +46,7 @@ pub struct Args {
 impl Args {
     fn studies(&self) -> Vec<String> {
         if self.all {
-            let names = builtin::STUDIES.iter().map(|(file, _)| file.trim_end_matches(".toml"));
-            return names.filter(|name| *name != "quick").map(str::to_owned).collect();
+            return studies::names().filter(|name| *name != "quick").map(str::to_owned).collect();
         }
         match (self.full, self.names.is_empty()) {
             (true, _) => vec!["c5".to_owned()],
@@ -84,18 +83,17 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         has_failures |= tally.failed + tally.blocked > 0;
         collect(&study, &plan, &store, &store.tables(&study.name), &[], false)?;
     }
-    let results = Results::open(&args.out.join("tables")).map_err(|e| user_error(&e))?;
-    let results = results.with_design(design()?);
+    let results: Reproduction = reproduction(&args.out.join("tables"))?;
     for name in &names {
         println!();
-        print!("{}", summary_text(&results, name).map_err(|e| user_error(&e))?);
+        print!("{}", results.summary(name).map_err(|e| user_error(&e))?);
     }
     if names == ["quick"] {
         println!();
         println!("Four sources are a look, not a test: the exact test can not go below 0.125, so");
         println!("every row is descriptive. The paper's own budget: backcut reproduce --full");
     }
-    let html = page(&results, &PageOptions::default()).map_err(|e| user_error(&e))?.html;
+    let html = results.page(None).map_err(|e| user_error(&e))?;
     let path = args.out.join("report.html");
     std::fs::write(&path, html)
         .map_err(|error| UserError::new(format!("{}: {error}", path.display())))?;

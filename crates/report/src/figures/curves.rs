@@ -1,74 +1,66 @@
-//! Learning curves with the branch.
+//! Learning curves, one panel per condition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::data::Data;
-use super::first_of;
+use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
+
+use super::ErrorWords;
+use crate::data::Data;
 use crate::error::ReportError;
 use crate::format;
-use crate::results::{Evaluation, Results};
-use crate::svg::{Axis, Drawing, Key, Plot, PlotSpec, Series};
+use crate::results::{Evaluation, Results, Study};
 
 const NAME: &str = "curves";
-
-/// Arms that are drawn, in the legend's order; the last one branches off the first.
-const ARMS: [(&str, &str); 6] = [
-    ("FF", "FF"),
-    ("F_SG", "F_SG from the start"),
-    ("w1", "w = 1"),
-    ("w2", "w = 2"),
-    ("SEG-8", "SEG-8"),
-    ("F_SG_cont", "F_SG from update 800"),
-];
-
-/// The arm that branches off FF.
-const BRANCHING: &str = "F_SG_cont";
 
 /// Most points of a single source's line; more would not be seen.
 const POINTS: usize = 60;
 
-pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
-    let study = first_of(results, NAME, &["c5", "quick"])?;
-    let rows = results.study(study).map(|s| s.curves.as_slice()).unwrap_or_default();
-    let conditions = results.study(study).map(|s| s.conditions()).unwrap_or_default();
-    let units = results.study(study).map(|s| s.units.as_slice()).unwrap_or_default();
-    let branch = units.iter().find(|u| u.arm == BRANCHING).map(|u| u.from);
-    let mut data = Data::new();
-    let mut panels = Vec::new();
-    let mut seen = Vec::new();
-    for condition in conditions {
-        let mut drawn = Vec::new();
-        for (j, (arm, _)) in ARMS.iter().enumerate() {
-            let start = branch.filter(|_| *arm == BRANCHING);
-            let curve = Curve::of(rows, arm, condition, start);
-            if curve.mean.len() > 1 {
-                drawn.push((j, curve));
-            }
-        }
-        if drawn.is_empty() {
-            continue;
-        }
-        panels.push(panel(condition, &drawn, branch, &mut data));
-        seen.extend(drawn.iter().map(|(j, _)| *j));
+/// One arm's line.
+#[derive(Clone, Debug)]
+pub struct Line<'a> {
+    /// The arm.
+    pub arm: &'a str,
+    /// What the legend calls it.
+    pub label: &'a str,
+    /// Its colour.
+    pub series: Series,
+    /// The arm whose value begins the line, if it branches off one.
+    pub parent: Option<&'a str>,
+}
+
+pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportError> {
+    let palette = results.palette();
+    let line = |arm| Line { arm, label: arm, series: palette.series(arm), parent: None };
+    let lines: Vec<Line<'_>> = study.arms_in_order().into_iter().map(line).collect();
+    let mut panels = Panels::new(study, study.error_words(), &lines);
+    for condition in study.conditions() {
+        panels.add(condition, condition);
     }
-    if panels.is_empty() {
-        return Err(ReportError::missing(NAME, format!("{study} holds no learning curves")));
-    }
-    seen.sort_unstable();
-    seen.dedup();
+    let (panels, legend, data) = panels.finish()?;
     Ok(Drawing {
-        title: "Learning curves".into(),
+        title: format!("Learning curves of {}", study.name),
         caption: format!(
-            "Study {study}: mean evaluation error over sources (lines) and single sources (thin), on a \
-             logarithmic scale; descriptive, no intervals. The dotted vertical line is the update at which F_SG \
-             branches off FF.{}",
+            "Mean {} over sources (lines) and single sources (thin) on a logarithmic scale; descriptive, no \
+             intervals. Evaluations in the first twentieth of training and values that are not above zero are in the data \
+             only. A dotted vertical line is the update at which arms branch off others.{}",
+            study.error_words().error,
             data.gap_sentence()
         ),
-        legend: seen.iter().map(|j| Key::line(Series::of_arm(ARMS[*j].0), ARMS[*j].1)).collect(),
+        legend,
         panels,
         alt: "Evaluation error against training updates for every arm.".into(),
         csv: data.csv(),
     })
+}
+
+/// Panels that are being drawn for one study.
+pub struct Panels<'a> {
+    study: &'a Study,
+    words: ErrorWords,
+    lines: &'a [Line<'a>],
+    panels: Vec<Panel>,
+    seen: BTreeSet<usize>,
+    data: Data,
 }
 
 /// One arm's evaluations under one condition.
@@ -78,22 +70,61 @@ struct Curve {
     mean: Vec<(f64, f64)>,
 }
 
-impl Curve {
-    /// An arm that branches off FF begins at FF's value of that update.
-    fn of(rows: &[Evaluation], arm: &str, condition: &str, start: Option<u64>) -> Self {
-        let is_own =
-            |r: &&Evaluation| r.arm == arm && r.condition == condition && r.value.is_some();
-        let own: BTreeSet<&str> = rows.iter().filter(is_own).map(|r| r.source.as_str()).collect();
+impl<'a> Panels<'a> {
+    /// Nothing drawn yet.
+    pub fn new(study: &'a Study, words: ErrorWords, lines: &'a [Line<'a>]) -> Self {
+        Self { study, words, lines, panels: Vec::new(), seen: BTreeSet::new(), data: Data::new() }
+    }
+
+    /// The panels, their legend and their data; an error if nothing could be drawn.
+    pub fn finish(self) -> Result<(Vec<Panel>, Vec<Key>, Data), ReportError> {
+        if self.panels.is_empty() {
+            let why = format!("{} holds no learning curves", self.study.name);
+            return Err(ReportError::missing(NAME, why));
+        }
+        let key = |i: &usize| Key::line(self.lines[*i].series, self.lines[*i].label);
+        let legend = self.seen.iter().map(key).collect();
+        Ok((self.panels, legend, self.data))
+    }
+
+    /// Draws the curves under a condition, if there are any.
+    pub fn add(&mut self, condition: &str, title: &str) {
+        let mut drawn = Vec::new();
+        for (i, line) in self.lines.iter().enumerate() {
+            let curve = self.curve(line, condition);
+            if curve.mean.len() > 1 {
+                drawn.push((i, curve));
+            } else if self.study.units.iter().any(|u| u.arm == line.arm && u.condition == condition)
+            {
+                self.data.gap(format!("{} at {condition}", line.label));
+            }
+        }
+        if !drawn.is_empty() {
+            let panel = self.panel(condition, title, &drawn);
+            self.panels.push(panel);
+            self.seen.extend(drawn.iter().map(|(i, _)| *i));
+        }
+    }
+
+    /// The update at which an arm starts, if it is not the first.
+    fn start(&self, arm: &str) -> Option<u64> {
+        let unit = self.study.units.iter().find(|u| u.arm == arm)?;
+        Some(unit.from).filter(|from| *from > 0)
+    }
+
+    /// An arm that branches off another begins at that one's value of that update.
+    fn curve(&self, line: &Line<'_>, condition: &str) -> Curve {
+        let rows = || self.study.curves.iter().filter(|r| r.condition == condition);
+        let is_own = |r: &&Evaluation| r.arm == line.arm && r.value.is_some();
+        let own: BTreeSet<&str> = rows().filter(is_own).map(|r| r.source.as_str()).collect();
+        let start = line.parent.and_then(|parent| Some((parent, self.start(line.arm)?)));
         let begins = |row: &Evaluation| {
-            let is_there = start == Some(row.update);
-            row.arm == "FF" && is_there && own.contains(row.source.as_str())
+            start.is_some_and(|(parent, at)| row.arm == parent && row.update == at)
+                && own.contains(row.source.as_str())
         };
         let mut sources: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         let mut at: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for row in rows.iter().filter(|r| r.condition == condition) {
-            if row.arm != arm && !begins(row) {
-                continue;
-            }
+        for row in rows().filter(|row| row.arm == line.arm || begins(row)) {
             let Some(value) = row.value.filter(|value| *value > 0.0) else { continue };
             sources.entry(row.source.clone()).or_default().push((row.update as f64, value));
             at.entry(row.update).or_default().push(value);
@@ -105,68 +136,64 @@ impl Curve {
         let mean = complete
             .map(|(update, v)| (update as f64, v.iter().sum::<f64>() / v.len() as f64))
             .collect();
-        Self { sources, mean }
+        Curve { sources, mean }
     }
-}
 
-fn panel(
-    condition: &str,
-    drawn: &[(usize, Curve)],
-    branch: Option<u64>,
-    data: &mut Data,
-) -> crate::svg::Panel {
-    let title = format::under(condition);
-    let points = || drawn.iter().flat_map(|(_, c)| c.sources.values().flatten().copied());
-    // The first evaluations are far above everything else and would flatten the rest.
-    let last = points().map(|(u, _)| u).fold(0.0, f64::max);
-    let shown = |u: f64| u >= 0.05 * last;
-    let values = points().filter(|(u, _)| shown(*u)).map(|(_, v)| v.log10());
-    let y = crate::svg::range(values).unwrap_or([-3.0, -1.0]);
-    let mut plot = Plot::new(&PlotSpec {
-        title: &title,
-        x: Axis::Numbers([0.0, last]),
-        x_label: "update",
-        y,
-        y_is_log: true,
-        y_label: "error (m²), logarithmic",
-        height: 240.0,
-    });
-    let place = |plot: &Plot, points: &[(f64, f64)]| -> Vec<(f64, f64)> {
-        let stride = points.len().div_ceil(POINTS).max(1);
-        let kept = points.iter().rev().step_by(stride).filter(|(u, _)| shown(*u));
-        let mut placed: Vec<_> = kept.map(|(u, v)| (plot.x(*u), plot.y(v.log10()))).collect();
-        placed.reverse();
-        placed
-    };
-    for (j, curve) in drawn {
-        let (arm, label) = ARMS[*j];
-        let class = format!("s{} thin", Series::of_arm(arm).index());
-        for (source, points) in &curve.sources {
-            let placed = place(&plot, points);
-            plot.canvas.polyline(&class, &placed, None);
-            for (update, value) in points {
-                data.value(condition, label, &format::exact(*update), source, *value, "m²");
+    fn panel(&mut self, condition: &str, title: &str, drawn: &[(usize, Curve)]) -> Panel {
+        let points = || drawn.iter().flat_map(|(_, c)| c.sources.values().flatten().copied());
+        // The first evaluations are far above everything else and would flatten the rest.
+        let last = points().map(|(u, _)| u).fold(0.0, f64::max);
+        let shown = |u: f64| u >= 0.05 * last;
+        let values = points().filter(|(u, _)| shown(*u)).map(|(_, v)| v.log10());
+        let unit = self.words.unit.clone();
+        let y_label = format!("{}, logarithmic", self.words.label());
+        let mut plot = Plot::new(&PlotSpec {
+            title,
+            x: Axis::Numbers([0.0, last]),
+            x_label: "update",
+            y: range(values).unwrap_or([-3.0, -1.0]),
+            y_is_log: true,
+            y_label: &y_label,
+            height: 240.0,
+        });
+        let place = |plot: &Plot, points: &[(f64, f64)]| -> Vec<(f64, f64)> {
+            let stride = points.len().div_ceil(POINTS).max(1);
+            let kept = points.iter().rev().step_by(stride).filter(|(u, _)| shown(*u));
+            let mut placed: Vec<_> = kept.map(|(u, v)| (plot.x(*u), plot.y(*v))).collect();
+            placed.reverse();
+            placed
+        };
+        for (i, curve) in drawn {
+            let line = &self.lines[*i];
+            let class = format!("s{} thin", line.series.index());
+            for (source, points) in &curve.sources {
+                let placed = place(&plot, points);
+                plot.canvas.polyline(&class, &placed, None);
+                for (update, value) in points {
+                    let at = format::exact(*update);
+                    self.data.value(condition, line.label, &at, source, *value, &unit);
+                }
             }
         }
-    }
-    if let Some(start) = branch.filter(|_| drawn.iter().any(|(j, _)| ARMS[*j].0 == BRANCHING)) {
-        let (top, bottom) = plot.ends();
-        let x = plot.x(start as f64);
-        plot.canvas.line("soft-line", (x, top), (x, bottom), Some("1.5 3"));
-    }
-    for (j, curve) in drawn {
-        let (arm, label) = ARMS[*j];
-        let series = Series::of_arm(arm);
-        let placed = place(&plot, &curve.mean);
-        plot.canvas.polyline(&format!("s{} line", series.index()), &placed, series.dashes());
-        if let (Some((x, y)), Some((update, value))) = (placed.last(), curve.mean.last()) {
-            let count = curve.sources.len();
-            let text = format!(
-                "{label} after {update} updates: mean {} m², {count} sources",
-                format::number(*value)
-            );
-            plot.canvas.mark(series, *x, *y, false, &text);
+        let starts = drawn.iter().filter_map(|(i, _)| self.start(self.lines[*i].arm));
+        let mut starts: Vec<u64> = starts.map(|start| start as u64).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        for start in starts {
+            let ((top, bottom), x) = (plot.ends(), plot.x(start as f64));
+            plot.canvas.line("soft-line", (x, top), (x, bottom), Some("1.5 3"));
         }
+        for (i, curve) in drawn {
+            let Line { label, series, .. } = self.lines[*i];
+            let placed = place(&plot, &curve.mean);
+            plot.canvas.polyline(&format!("s{} line", series.index()), &placed, series.dashes());
+            if let (Some((x, y)), Some((update, value))) = (placed.last(), curve.mean.last()) {
+                let (count, value) = (curve.sources.len(), format::number(*value));
+                let text =
+                    format!("{label} after {update} updates: mean {value} {unit}, {count} sources");
+                plot.canvas.mark(series, *x, *y, false, &text);
+            }
+        }
+        plot.finish()
     }
-    plot.finish()
 }

@@ -1,105 +1,105 @@
-//! The figures: each a function of the tables, with its data as CSV.
+//! The figures: each a function of one study's tables, with its data as CSV.
 //!
-//! Every figure shows the values per source behind the means and says in its caption what its
-//! intervals are. A figure whose study is missing is an error that says which; a page then shows the sentence in
-//! its place. Arms or conditions that are missing are left out and named in the caption.
+//! They know no study: arms, conditions, quantities and contrasts are whatever the tables name, in the order in
+//! which the tables have them. Every figure shows the values per source behind the means and says in its caption what its
+//! intervals are. What can not be shown is named in the caption; a figure of which nothing can be shown is an error.
 
-mod curves;
-mod data;
-pub mod design;
-mod gradient;
-mod intervention;
-mod masking;
-mod memory_value;
-mod noninferiority;
-pub mod quantities;
-mod segments;
-mod seven_point;
-mod three_layers;
-mod updates;
-mod warm_change;
+pub mod curves;
+mod endpoints;
+mod forest;
+mod measurements;
+mod quantity;
+
+pub(crate) use endpoints::cells;
+pub(crate) use quantity::quantities;
+
+use backcut_draw::{Drawing, Palette};
 
 use crate::error::ReportError;
-use crate::results::Results;
-use crate::svg::Drawing;
-
-/// A finished figure.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Figure {
-    /// A drawing that stands alone, in the light theme's colours.
-    pub svg: String,
-    /// Its data.
-    pub csv: String,
-    /// The same in words.
-    pub alt: String,
-    /// The title.
-    pub title: String,
-    /// What is shown and how to read it.
-    pub caption: String,
-}
+use crate::results::{Results, Study};
 
 /// Every figure: its name and what it shows.
 pub const FIGURES: &[(&str, &str)] = &[
-    ("memory-value", "value of memory and cost of the cut, by condition"),
-    ("segments", "cost by segment length, with the value of memory as lines"),
-    ("curves", "learning curves, with the branch at update 800"),
-    ("seven-point", "excess over FF at seven noise levels, on two streams"),
-    ("warm-change", "change of each arm against its warm start"),
-    ("noninferiority", "excess of every seed at 0.05 m/s against the 5% margin"),
-    ("three-layers", "gradient, update and learning differences against noise"),
-    ("masking", "what masking history at evaluation costs"),
-    ("intervention", "velocity-input weights and the cost of another's history"),
-    ("gradient", "what a memory cut does to the gradient"),
-    ("updates", "interaction and placement through clip and AdamW"),
-    ("design", "which derivative edges live under each cut"),
+    ("endpoints", "errors at the last update, by arm and condition"),
+    ("curves", "learning curves"),
+    ("forest", "every contrast that the study judged, with its interval"),
+    ("measurements", "what was measured at kept states"),
 ];
 
-/// Makes a figure.
-pub fn figure(results: &Results, name: &str) -> Result<Figure, ReportError> {
-    let drawing = draw(results, name)?;
-    Ok(Figure {
-        svg: drawing.svg(),
-        csv: drawing.csv,
-        alt: drawing.alt,
-        title: drawing.title,
-        caption: drawing.caption,
-    })
-}
-
-pub(crate) fn draw(results: &Results, name: &str) -> Result<Drawing, ReportError> {
+/// Makes a figure of one study; of the only one in the folder if none is named.
+pub fn figure(results: &Results, name: &str, study: Option<&str>) -> Result<Drawing, ReportError> {
+    let study = results.one(study)?;
     match name {
-        "memory-value" => memory_value::draw(results),
-        "segments" => segments::draw(results),
-        "curves" => curves::draw(results),
-        "seven-point" => seven_point::draw(results),
-        "warm-change" => warm_change::draw(results),
-        "noninferiority" => noninferiority::draw(results),
-        "three-layers" => three_layers::draw(results),
-        "masking" => masking::draw(results),
-        "intervention" => intervention::draw(results),
-        "gradient" => gradient::draw(results),
-        "updates" => updates::draw(results),
-        "design" => design::draw(results),
-        _ => Err(ReportError::Unknown {
-            what: "figure",
-            name: name.to_owned(),
-            available: FIGURES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        }),
+        "endpoints" => endpoints::draw(results, study),
+        "curves" => curves::draw(results, study),
+        "forest" => forest::draw(results, study),
+        "measurements" => measurements::draw(results, study),
+        _ => Err(ReportError::unknown("figure", name, FIGURES.iter().map(|(name, _)| *name))),
     }
 }
 
-/// The first of some studies that was collected.
-fn first_of<'a>(
-    results: &Results,
-    name: &str,
-    studies: &[&'a str],
-) -> Result<&'a str, ReportError> {
-    studies.iter().copied().find(|s| results.study(s).is_some()).ok_or_else(|| {
-        ReportError::missing(name, format!("study {} was not collected", studies.join(" or ")))
-    })
+impl Results {
+    /// A study by name, or the only one.
+    pub fn one(&self, name: Option<&str>) -> Result<&Study, ReportError> {
+        let names = || self.studies().map(|s| s.name.as_str());
+        match name {
+            Some(name) => {
+                self.study(name).ok_or_else(|| ReportError::unknown("study", name, names()))
+            }
+            None if self.studies().count() > 1 => {
+                Err(ReportError::Several { available: names().collect::<Vec<_>>().join(", ") })
+            }
+            None => self.studies().next().ok_or_else(|| ReportError::unknown("study", "", [])),
+        }
+    }
+
+    /// Colours and marks of all arms: the same arm has the same on a whole page.
+    pub fn palette(&self) -> Palette {
+        Palette::new(self.studies().flat_map(Study::arms_in_order), &[])
+    }
 }
 
-/// The relative excess of an arm over FF.
-fn excess(arm: &str, condition: &str) -> String {
-    format!("([{arm}@{condition}] - [FF@{condition}]) / [FF@{condition}]")
+impl Study {
+    /// The arms, in the order in which the study names them.
+    pub fn arms_in_order(&self) -> Vec<&str> {
+        let units = self.units.iter().map(|row| row.arm.as_str());
+        let endpoints = self.endpoints.iter().map(|row| row.arm.as_str());
+        let measured = self.measurements.iter().map(|row| row.arm.as_str());
+        in_order(units.chain(endpoints).chain(measured).filter(|arm| !arm.is_empty()))
+    }
+
+    /// What an error is called and measured in.
+    pub fn error_words(&self) -> ErrorWords {
+        let fact = |key| self.fact(key).filter(|value| !value.is_empty());
+        ErrorWords {
+            error: fact("error").unwrap_or("error").to_owned(),
+            unit: fact("unit").unwrap_or_default().replace("^2", "²").replace("^3", "³"),
+        }
+    }
+}
+
+/// What an error is called, and its unit of measure; empty if the study names none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ErrorWords {
+    /// As in "mean squared position error".
+    pub error: String,
+    /// As in "m²".
+    pub unit: String,
+}
+
+impl ErrorWords {
+    /// The label of an axis.
+    pub fn label(&self) -> String {
+        if self.unit.is_empty() {
+            self.error.clone()
+        } else {
+            format!("{} ({})", self.error, self.unit)
+        }
+    }
+}
+
+/// Every name once, in the order of first appearance.
+pub(crate) fn in_order<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = std::collections::BTreeSet::new();
+    names.into_iter().filter(|name| seen.insert(*name)).collect()
 }

@@ -6,17 +6,6 @@
 
 use super::{Results, SourceValues, Study};
 
-/// The study whose arms another one builds on.
-const BUILDS_ON: [(&str, &str); 7] = [
-    ("c6", "c5"),
-    ("c7", "c5"),
-    ("c3", "c2"),
-    ("e1", "c2"),
-    ("e2", "c2"),
-    ("e3", "c2"),
-    ("e4", "c2"),
-];
-
 /// A noise level with two decimals whatever was written (`0`, `0.2`, `c2/0.2`); other names as they are.
 pub fn canonical_condition(text: &str) -> String {
     if let Some((study, condition)) = text.split_once('/') {
@@ -50,7 +39,7 @@ impl Study {
     }
 
     /// The values of a cell in this study's own tables.
-    fn own(&self, arm: &str, condition: &str) -> Option<&SourceValues> {
+    pub(super) fn own(&self, arm: &str, condition: &str) -> Option<&SourceValues> {
         self.cells
             .get(&(arm.to_owned(), condition.to_owned()))
             .filter(|cell| cell.values().any(Option::is_some))
@@ -76,8 +65,7 @@ impl Results {
         if let Some((other, rest)) = arm.split_once('/') {
             return self.study(other).and_then(|s| s.own(rest, &condition));
         }
-        let (_, base) = BUILDS_ON.iter().find(|(name, _)| *name == study)?;
-        self.study(base).and_then(|s| s.own(arm, &condition))
+        self.reused_cell(study, arm, &condition)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod about;
 mod cells;
+mod origins;
 mod read;
 mod study;
 
@@ -19,7 +20,6 @@ pub use backcut_tables::rows::{
 };
 
 use crate::error::ReportError;
-use crate::figures::design::DesignEdges;
 use crate::intervals::Intervals;
 
 /// Everything that a folder of results holds, read once.
@@ -27,7 +27,6 @@ use crate::intervals::Intervals;
 pub struct Results {
     studies: BTreeMap<String, Study>,
     ledger: Option<Ledger>,
-    design: Vec<DesignEdges>,
     /// Behind a lock because making one is memory, not change.
     intervals: Mutex<Intervals>,
 }
@@ -47,16 +46,8 @@ impl Results {
         Ok(Self {
             studies,
             ledger: Ledger::open(&folder.join("ledger.jsonl"))?,
-            design: Vec::new(),
             intervals: Mutex::default(),
         })
-    }
-
-    /// Adds the edges that the design drawing shows; they come from an engine, not from a table.
-    #[must_use]
-    pub fn with_design(mut self, design: Vec<DesignEdges>) -> Self {
-        self.design = design;
-        self
     }
 
     /// The studies, by name.
@@ -72,10 +63,6 @@ impl Results {
     /// The ledger, if the folder has one.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_ref()
-    }
-
-    pub(crate) fn design(&self) -> &[DesignEdges] {
-        &self.design
     }
 
     pub(crate) fn intervals(&self) -> &Mutex<Intervals> {

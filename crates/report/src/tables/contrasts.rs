@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use super::Table;
 use crate::escape::csv;
-use crate::format::{NONE, estimate, exact, number};
-use crate::results::{Judged, Results};
+use crate::format::{NONE, estimate, exact, minus, number, p_value};
+use crate::results::{Judged, Study};
 
-pub fn contrasts(results: &Results) -> Table {
+pub fn contrasts(studies: &[&Study]) -> Table {
     let mut rows = Vec::new();
     let mut file =
         "study,family,contrast,expression,mean,lower,upper,bound,exact_p,verdict,status,why\n"
             .to_owned();
-    for study in results.studies() {
+    for study in studies {
         for row in &study.analysis {
             rows.push(cells(&study.name, row));
             let numbers =
@@ -65,11 +65,10 @@ fn cells(study: &str, row: &Judged) -> Vec<String> {
         (None, _, Some(upper)) => format!(" (upper {})", number(upper)),
         (None, Some(lower), None) => format!(" (lower {})", number(lower)),
     };
-    let p = row.exact_p.map_or_else(|| NONE.to_owned(), p_value);
-    let floor = row
-        .floor
-        .filter(|floor| *floor > 0.05)
-        .map_or_else(String::new, |floor| format!(" (can not be below {})", p_value(floor)));
+    let p = row.exact_p.map_or_else(|| NONE.to_owned(), |p| minus(&p_value(p)));
+    let floor = row.floor.filter(|floor| *floor > 0.05).map_or_else(String::new, |floor| {
+        format!(" (can not be below {})", minus(&p_value(floor)))
+    });
     let why = if row.why.is_empty() { String::new() } else { format!(": {}", row.why) };
     let name = if row.expression.is_empty() || row.expression == row.contrast {
         row.contrast.clone()
@@ -86,8 +85,4 @@ fn cells(study: &str, row: &Judged) -> Vec<String> {
         row.decision(),
         row.status.to_string() + &why,
     ]
-}
-
-fn p_value(p: f64) -> String {
-    if p >= 0.001 { crate::format::fixed(p, 3) } else { number(p) }
 }

@@ -1,15 +1,13 @@
 //! Tables: built once as text cells, then written as HTML, Markdown or LaTeX.
 
 mod contrasts;
-mod paper_tables;
+mod endpoints;
 mod units;
 mod write;
 
-pub(crate) use paper_tables::{our_text, paper_text};
 pub use write::Format;
 
 use crate::error::ReportError;
-use crate::paper::Paper;
 use crate::results::Results;
 
 /// A table of text, not yet in any format.
@@ -29,39 +27,25 @@ pub struct Table {
     pub csv: String,
 }
 
-/// Tables that are not in the paper.
-const OWN: [(&str, &str); 3] = [
-    ("summary", "every claim: ours, the paper's, agreement, status"),
+/// Every table: its name and what it shows.
+pub const TABLES: &[(&str, &str)] = &[
     ("contrasts", "every contrast that a study judged"),
+    ("endpoints", "errors at the last update, by arm and condition"),
+    ("measurements", "what was measured at kept states"),
     ("units", "units of work by study and state; failed and missing ones"),
 ];
 
-/// Every table: its name and what it shows.
-pub fn table_names() -> Result<Vec<(String, String)>, ReportError> {
-    let own = OWN.iter().map(|(name, title)| ((*name).to_owned(), (*title).to_owned()));
-    let paper = Paper::load()?;
-    Ok(own.chain(paper.tables.into_iter().map(|t| (t.name, t.title))).collect())
-}
-
-/// Makes a table in a format.
-pub fn table(results: &Results, name: &str, format: Format) -> Result<String, ReportError> {
-    Ok(build(results, name)?.write(format))
-}
-
-pub(crate) fn build(results: &Results, name: &str) -> Result<Table, ReportError> {
-    let paper = Paper::load()?;
+/// Makes a table over all studies of a folder, or over one.
+pub fn table(results: &Results, name: &str, study: Option<&str>) -> Result<Table, ReportError> {
+    let studies = match study {
+        Some(_) => vec![results.one(study)?],
+        None => results.studies().collect(),
+    };
     match name {
-        "summary" => return Ok(paper_tables::summary(results, &paper)),
-        "contrasts" => return Ok(contrasts::contrasts(results)),
-        "units" => return Ok(units::units(results)),
-        _ => {}
+        "contrasts" => Ok(contrasts::contrasts(&studies)),
+        "endpoints" => Ok(endpoints::endpoints(results, &studies)),
+        "measurements" => Ok(endpoints::measured(results, &studies)),
+        "units" => Ok(units::units(&studies)),
+        _ => Err(ReportError::unknown("table", name, TABLES.iter().map(|(name, _)| *name))),
     }
-    let found = paper.tables.iter().find(|t| t.name == name);
-    found.map(|t| paper_tables::comparison(results, t)).ok_or_else(|| ReportError::Unknown {
-        what: "table",
-        name: name.to_owned(),
-        available: table_names()
-            .map(|names| names.into_iter().map(|(n, _)| n).collect::<Vec<_>>().join(", "))
-            .unwrap_or_default(),
-    })
 }

@@ -6,17 +6,16 @@ use backcut_tables::UnitState;
 
 use super::Table;
 use crate::escape::csv;
-use crate::format::condition;
-use crate::results::Results;
+use crate::results::Study;
 
 /// More rows than this go to the CSV only.
 const SHOWN: usize = 100;
 
-pub fn units(results: &Results) -> Table {
+pub fn units(studies: &[&Study]) -> Table {
     let mut file = "study,unit,arm,condition,source,state,updates,clipped,note\n".to_owned();
     let mut rows = Vec::new();
     let mut summary = Vec::new();
-    for study in results.studies() {
+    for study in studies {
         let states = study.states();
         let total: usize = states.values().sum();
         let words: Vec<String> = states.iter().map(|(s, n)| format!("{n} {s}")).collect();
@@ -44,7 +43,7 @@ pub fn units(results: &Results) -> Table {
                 let row = vec![
                     study.name.clone(),
                     unit.arm.clone(),
-                    condition(&unit.condition),
+                    unit.condition.clone(),
                     unit.source.clone(),
                     unit.state.to_string(),
                     unit.note.clone(),

@@ -92,11 +92,11 @@ mod tests {
     use super::*;
     use backcut_systems::Catalogue;
 
-    use crate::{Study, builtin};
+    use crate::Study;
 
     fn plan() -> Plan {
-        let read = |p: &Path| builtin::read(p);
-        Plan::new(&Study::load_with(Path::new("quick.toml"), &Catalogue::builtin(), &read).unwrap())
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/quick.toml");
+        Plan::new(&Study::load(&file, &Catalogue::builtin()).unwrap())
     }
 
     #[test]

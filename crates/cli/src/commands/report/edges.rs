@@ -2,7 +2,7 @@
 
 use backcut_engine::edges::{Edge, EdgeList, Fate, Through};
 use backcut_engine::{Cut, MemoryReads};
-use backcut_report::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
+use backcut_paper::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 
 use crate::common::parse_cut;
 use crate::exit::UserError;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use backcut_paper::studies;
 use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin};
 use backcut_systems::Catalogue;
 use clap::Subcommand;
@@ -111,14 +112,12 @@ fn is_builtin(file: &Path) -> bool {
 pub fn load(file: &Path, catalogue: &Catalogue) -> Result<Study, StudyError> {
     if is_builtin(file) {
         let embedded = file.with_extension("toml");
-        let names: Vec<&str> =
-            builtin::STUDIES.iter().map(|(n, _)| n.trim_end_matches(".toml")).collect();
-        if builtin::read(&embedded).is_ok() {
-            return Study::load_with(&embedded, catalogue, &builtin::read);
+        if studies::read(&embedded).is_ok() {
+            return Study::load_with(&embedded, catalogue, &studies::read);
         }
         return Err(StudyError::invalid(
             format!("{}: no such file, and no built-in study of that name", file.display()),
-            format!("built in: {}", names.join(" ")),
+            format!("built in: {}", studies::names().collect::<Vec<_>>().join(" ")),
         ));
     }
     Study::load(file, catalogue)

@@ -1,0 +1,136 @@
+//! Shapes to markup.
+
+use std::fmt::Write as _;
+
+use crate::palette::Series;
+use backcut_text::escape::xml;
+
+/// Where text is anchored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Anchor {
+    /// At its start.
+    Start,
+    /// At its middle.
+    Middle,
+    /// At its end.
+    End,
+}
+
+/// Markup that grows.
+#[derive(Clone, Default, Debug)]
+pub struct Canvas {
+    /// What was drawn so far.
+    pub body: String,
+}
+
+impl Canvas {
+    /// A straight line.
+    pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64), dashes: Option<&str>) {
+        let dashes = dashes.map_or_else(String::new, |d| format!(" stroke-dasharray=\"{d}\""));
+        let _ = writeln!(
+            self.body,
+            "<path class=\"{class}\"{dashes} d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>",
+            from.0, from.1, to.0, to.1
+        );
+    }
+
+    /// A line through points.
+    pub fn polyline(&mut self, class: &str, points: &[(f64, f64)], dashes: Option<&str>) {
+        if points.len() < 2 {
+            return;
+        }
+        let dashes = dashes.map_or_else(String::new, |d| format!(" stroke-dasharray=\"{d}\""));
+        let _ = write!(self.body, "<path class=\"{class}\"{dashes} d=\"");
+        for (i, (x, y)) in points.iter().enumerate() {
+            let _ = write!(self.body, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+        }
+        self.body.push_str("\"/>\n");
+    }
+
+    /// A filled polygon.
+    pub fn polygon(&mut self, class: &str, points: &[(f64, f64)]) {
+        if points.len() < 3 {
+            return;
+        }
+        let _ = write!(self.body, "<path class=\"{class}\" d=\"");
+        for (i, (x, y)) in points.iter().enumerate() {
+            let _ = write!(self.body, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+        }
+        self.body.push_str("Z\"/>\n");
+    }
+
+    /// A filled rectangle.
+    pub fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
+        let _ = writeln!(
+            self.body,
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+            width.max(0.0),
+            height.max(0.0)
+        );
+    }
+
+    /// Text; `turned` runs it upwards.
+    pub fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, turned: bool, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let (x, y) = at;
+        let turn = if turned {
+            format!(" transform=\"rotate(-90 {x:.1} {y:.1})\"")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            self.body,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{turn}>{}</text>",
+            xml(text)
+        );
+    }
+
+    /// A small mark behind the means, with its value for a pointer.
+    pub fn dot(&mut self, series: Series, x: f64, y: f64, value: &str) {
+        let _ = writeln!(
+            self.body,
+            "<path class=\"f{} dot\" data-v=\"{}\" d=\"{}\"/>",
+            series.index(),
+            xml(value),
+            series.shape(x, y, 1.9)
+        );
+    }
+
+    /// A mark that a keyboard can reach, with its value in words.
+    pub fn mark(&mut self, series: Series, x: f64, y: f64, open: bool, value: &str) {
+        let value = xml(value);
+        let index = series.index();
+        let class = if open { format!("paper hollow{index}") } else { format!("f{index} rim") };
+        let _ = writeln!(
+            self.body,
+            "<path tabindex=\"0\" role=\"img\" class=\"{class}\" aria-label=\"{value}\" data-v=\"{value}\" d=\"{}\"/>",
+            series.shape(x, y, 3.8)
+        );
+    }
+
+    /// A short horizontal bar with its value for a pointer.
+    pub fn tick(&mut self, x: f64, y: f64, value: &str) {
+        let _ = writeln!(
+            self.body,
+            "<path class=\"s{} line\" data-v=\"{}\" d=\"M{:.1} {y:.1}h16\"/>",
+            Series::GREY.index(),
+            xml(value),
+            x - 8.0
+        );
+    }
+
+    /// An interval: a bar with caps.
+    pub fn interval(&mut self, series: Series, x: f64, low: f64, high: f64) {
+        let _ = writeln!(
+            self.body,
+            "<path class=\"s{} bar\" d=\"M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h5M{:.1} {high:.1}h5\"/>",
+            series.index(),
+            x - 2.5,
+            x - 2.5
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! One panel with axes.
+
+use crate::PANEL_WIDTH;
+use crate::canvas::{Anchor, Canvas};
+use crate::drawing::Panel;
+use crate::scale::{Scale, ticks};
+use crate::width::{shorten, width_of, wrap};
+use backcut_text::format::{fixed, number};
+
+/// What runs along the bottom.
+#[derive(Clone, Debug)]
+pub enum Axis {
+    /// Numbers over a range.
+    Numbers([f64; 2]),
+    /// Names, evenly spaced.
+    Names(Vec<String>),
+}
+
+/// What a panel is to show.
+#[derive(Clone, Debug)]
+pub struct PlotSpec<'a> {
+    /// The title above it.
+    pub title: &'a str,
+    /// What runs along the bottom.
+    pub x: Axis,
+    /// The label of the bottom.
+    pub x_label: &'a str,
+    /// The range of the values, or of their decimal logarithms.
+    pub y: [f64; 2],
+    /// Whether values lie by their logarithm.
+    pub y_is_log: bool,
+    /// The label of the side.
+    pub y_label: &'a str,
+    /// The height of the panel.
+    pub height: f64,
+}
+
+/// A panel that is being drawn.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// The shapes.
+    pub canvas: Canvas,
+    title: String,
+    height: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x: Scale,
+    y: Scale,
+    y_is_log: bool,
+    names: usize,
+}
+
+const SIZE: f64 = 10.5;
+
+/// Places and labels of the side's ticks.
+fn side_ticks(spec: &PlotSpec<'_>) -> (Vec<f64>, Vec<String>) {
+    let [low, high] = spec.y;
+    if !spec.y_is_log {
+        let (values, decimals) = ticks(low, high, 5);
+        let labels = values.iter().map(|v| fixed(*v, decimals)).collect();
+        return (values, labels);
+    }
+    let powers = (low.floor() as i32)..=(high.ceil() as i32);
+    let steps =
+        if high - low > 1.0 { &[1.0, 3.0][..] } else { &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0][..] };
+    powers
+        .flat_map(|power| steps.iter().map(move |step| (step * 10f64.powi(power), power)))
+        .filter(|(value, _)| (low..=high).contains(&value.log10()))
+        .map(|(value, power)| {
+            // One decimal more than the power needs, for steps such as 1.5.
+            let text = fixed(value, (1 - power).max(0) as usize);
+            let text = if text.contains('.') {
+                text.trim_end_matches('0').trim_end_matches('.')
+            } else {
+                &text
+            };
+            (value.log10(), text.to_owned())
+        })
+        .unzip()
+}
+
+impl Plot {
+    /// Draws the axes, the grid and the labels.
+    pub fn new(spec: &PlotSpec<'_>) -> Self {
+        let (values, labels) = side_ticks(spec);
+        let widest = labels.iter().map(|l| width_of(l, SIZE)).fold(0.0, f64::max);
+        let title_lines = wrap(spec.title, 11.5, PANEL_WIDTH - 12.0);
+        let (left, right) = (widest + 24.0, PANEL_WIDTH - 8.0);
+        let (top, bottom) = (8.0 + 15.0 * title_lines.len() as f64, spec.height - 36.0);
+        let mut canvas = Canvas::default();
+        for (i, line) in title_lines.iter().enumerate() {
+            canvas.text("h ink", (6.0, 14.0 + 15.0 * i as f64), Anchor::Start, false, line);
+        }
+        let y = Scale::new(spec.y, [bottom, top]);
+        for (value, label) in values.iter().zip(&labels) {
+            let place = y.at(*value);
+            let class = if *value == 0.0 && !spec.y_is_log { "soft-line" } else { "grid-line" };
+            canvas.line(class, (left, place), (right, place), None);
+            canvas.text("t soft", (left - 4.0, place + 3.5), Anchor::End, false, label);
+        }
+        let (x, names) = match &spec.x {
+            Axis::Numbers(range) => {
+                let x = Scale::new(*range, [left + 8.0, right - 8.0]);
+                let (values, decimals) = ticks(range[0], range[1], 6);
+                for value in values {
+                    let label = fixed(value, decimals);
+                    let place = (x.at(value), bottom + 13.0);
+                    canvas.line("soft-line", (place.0, bottom), (place.0, bottom + 3.0), None);
+                    canvas.text("t soft", place, Anchor::Middle, false, &label);
+                }
+                (x, 0)
+            }
+            Axis::Names(names) => {
+                let x = Scale::new([0.0, names.len() as f64], [left, right]);
+                let room = (right - left) / names.len().max(1) as f64;
+                for (i, name) in names.iter().enumerate() {
+                    let place = (x.at(i as f64 + 0.5), bottom + 13.0);
+                    let name = shorten(name, SIZE, room + 2.0);
+                    canvas.text("t soft", place, Anchor::Middle, false, &name);
+                }
+                (x, names.len())
+            }
+        };
+        canvas.line("soft-line", (left, bottom), (right, bottom), None);
+        let middle = (f64::midpoint(left, right), spec.height - 6.0);
+        let x_label = shorten(spec.x_label, SIZE, right - left);
+        canvas.text("t ink", middle, Anchor::Middle, false, &x_label);
+        let side = (11.0, f64::midpoint(top, bottom));
+        let y_label = shorten(spec.y_label, SIZE, bottom - top);
+        canvas.text("t ink", side, Anchor::Middle, true, &y_label);
+        Self {
+            canvas,
+            title: spec.title.to_owned(),
+            height: spec.height,
+            left,
+            right,
+            top,
+            bottom,
+            x,
+            y,
+            y_is_log: spec.y_is_log,
+            names,
+        }
+    }
+
+    /// Where a number lies along the bottom.
+    pub fn x(&self, value: f64) -> f64 {
+        self.x.at(value)
+    }
+
+    /// Where a name lies, moved by a share of its room (-0.5 to 0.5).
+    pub fn slot(&self, index: usize, share: f64) -> f64 {
+        debug_assert!(self.names > 0, "slots belong to axes of names");
+        self.x.at(index as f64 + 0.5 + share)
+    }
+
+    /// Where a value lies; a logarithmic panel has places for positive values only.
+    pub fn y(&self, value: f64) -> f64 {
+        self.y.at(if self.y_is_log { value.log10() } else { value })
+    }
+
+    /// Left and right end of the plotting area.
+    pub fn sides(&self) -> (f64, f64) {
+        (self.left, self.right)
+    }
+
+    /// Top and bottom end of the plotting area.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.top, self.bottom)
+    }
+
+    /// A value from elsewhere beside ours: a short bar; a value beyond the panel is left out.
+    pub fn reference(&mut self, x: f64, value: f64, what: &str, unit: &str) {
+        let y = self.y(value);
+        if y < self.top || y > self.bottom {
+            return;
+        }
+        let text = format!("{what}: {} {unit}", number(value));
+        self.canvas.tick(x, y, &text);
+    }
+
+    /// A dashed line across at a value, with a label at its left end.
+    pub fn rule(&mut self, class: &str, value: f64, label: &str) {
+        let y = self.y(value);
+        self.canvas.line(&format!("{class} bar"), (self.left, y), (self.right, y), Some("3 3"));
+        if !label.is_empty() {
+            let at = (self.left + 4.0, y - 3.5);
+            self.canvas.text("t ink", at, Anchor::Start, false, label);
+        }
+    }
+
+    /// The finished panel.
+    pub fn finish(self) -> Panel {
+        Panel { body: self.canvas.body, height: self.height, title: self.title }
+    }
+}

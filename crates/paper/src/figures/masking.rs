@@ -1,0 +1,85 @@
+//! What masking history at evaluation costs policies that were trained with it.
+
+use super::quantities::MASKING;
+use super::{first_of, series_of};
+use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, range};
+use backcut_report::data::Data;
+use backcut_report::estimate::Pick;
+use backcut_report::results::{Results, Study};
+use backcut_report::{ReportError, ShowEstimate as _};
+
+use crate::words;
+
+const NAME: &str = "masking";
+const ARMS: [(&str, &str); 3] =
+    [("FF", "FF"), ("F_SG", "F_SG from the start"), ("F_SG_cont", "F_SG from update 800")];
+
+pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
+    let study = first_of(results, NAME, &["c7"])?;
+    let mut data = Data::new();
+    let mut panels = Vec::new();
+    let conditions = results.study(study).map(measured_conditions).unwrap_or_default();
+    for (part, title) in [("w=1", "History masked, window 1"), ("w=2", "History masked, window 2")]
+    {
+        let mut estimates = Vec::new();
+        for (i, condition) in conditions.iter().enumerate() {
+            for (j, (arm, label)) in ARMS.iter().enumerate() {
+                let pick =
+                    Pick { quantity: MASKING, arm: Some(arm), part: Some(part), ..Pick::default() };
+                let values = results.measured(study, pick, condition);
+                if values.is_empty() {
+                    data.gap(format!("{label} at {}", words::condition(condition)));
+                    continue;
+                }
+                let e = results.from_values(values.into_iter().collect(), Vec::new()).scaled(100.0);
+                data.estimate(title, label, condition, &e, "%");
+                estimates.push((i, j, e));
+            }
+        }
+        let values = estimates.iter().flat_map(|(_, _, e)| e.values.iter().map(|(_, v)| *v));
+        let Some(y) = range(values.chain([0.0])).filter(|_| !estimates.is_empty()) else {
+            continue;
+        };
+        let mut plot = Plot::new(&PlotSpec {
+            title,
+            x: Axis::Names(conditions.clone()),
+            x_label: "velocity noise (m/s)",
+            y,
+            y_is_log: false,
+            y_label: "change of the error (%)",
+            height: 250.0,
+        });
+        for (i, j, e) in &estimates {
+            let (arm, label) = ARMS[*j];
+            let x = plot.slot(*i, *j as f64 * 0.28 - 0.28);
+            let what = format!("{label}, {}", words::condition(&conditions[*i]));
+            plot.estimate(series_of(arm), x, e, &what, "%", false);
+        }
+        panels.push(plot.finish());
+    }
+    if panels.is_empty() {
+        return Err(ReportError::missing(NAME, format!("{study} holds no `{MASKING}`")));
+    }
+    Ok(Drawing {
+        title: "How much a trained policy uses its history".into(),
+        caption: format!(
+            "Study c7: change of the evaluation error when each layer reads only the last one or two \
+             positions, parameters unchanged; per trajectory, averaged per seed. Means with pointwise 95% \
+             source-bootstrap intervals, single sources behind them; post hoc.{}",
+            data.gap_sentence()
+        ),
+        legend: ARMS.iter().map(|(arm, label)| Key::mark(series_of(arm), *label)).collect(),
+        panels,
+        alt: "Relative change of the evaluation error when history is masked, by velocity noise and training.".into(),
+        csv: data.csv(),
+    })
+}
+
+fn measured_conditions(study: &Study) -> Vec<String> {
+    let rows = study.measurements.iter().filter(|row| row.quantity == MASKING);
+    let mut conditions: Vec<String> = rows.map(|row| row.condition.clone()).collect();
+    let place = |c: &str| c.parse::<f64>().unwrap_or(f64::INFINITY);
+    conditions.sort_by(|a, b| place(a).total_cmp(&place(b)).then(a.cmp(b)));
+    conditions.dedup();
+    conditions
+}

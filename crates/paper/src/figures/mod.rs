@@ -1,0 +1,97 @@
+//! The paper's figures, each a function of our tables and, where it publishes means, of the paper's values.
+//!
+//! Every figure shows the values per source behind the means and says in its caption what its
+//! intervals are. A figure whose study is missing is an error that says which; a page then shows the sentence in
+//! its place. Arms or conditions that are missing are left out and named in the caption.
+
+mod branch;
+pub mod design;
+mod gradient;
+mod intervention;
+mod masking;
+mod memory_value;
+mod noninferiority;
+pub mod quantities;
+mod segments;
+mod seven_point;
+mod three_layers;
+mod updates;
+mod warm_change;
+
+use backcut_draw::{Drawing, Palette, Series};
+use backcut_report::{ReportError, Results};
+
+use crate::Reproduction;
+
+/// Every figure: its name and what it shows.
+pub const FIGURES: &[(&str, &str)] = &[
+    ("memory-value", "value of memory and cost of the cut, by condition"),
+    ("segments", "cost by segment length, with the value of memory as lines"),
+    ("branch", "learning curves, with the branch at update 800"),
+    ("seven-point", "excess over FF at seven noise levels, on two streams"),
+    ("warm-change", "change of each arm against its warm start"),
+    ("noninferiority", "excess of every seed at 0.05 m/s against the 5% margin"),
+    ("three-layers", "gradient, update and learning differences against noise"),
+    ("masking", "what masking history at evaluation costs"),
+    ("intervention", "velocity-input weights and the cost of another's history"),
+    ("gradient", "what a memory cut does to the gradient"),
+    ("updates", "interaction and placement through clip and AdamW"),
+    ("design", "which derivative edges live under each cut"),
+];
+
+impl Reproduction {
+    /// Makes a figure.
+    pub fn figure(&self, name: &str) -> Result<Drawing, ReportError> {
+        let results = &self.results;
+        match name {
+            "memory-value" => memory_value::draw(results, &self.paper),
+            "segments" => segments::draw(results, &self.paper),
+            "branch" => branch::draw(results),
+            "seven-point" => seven_point::draw(results),
+            "warm-change" => warm_change::draw(results),
+            "noninferiority" => noninferiority::draw(results),
+            "three-layers" => three_layers::draw(results),
+            "masking" => masking::draw(results),
+            "intervention" => intervention::draw(results),
+            "gradient" => gradient::draw(results),
+            "updates" => updates::draw(results),
+            "design" => design::draw(&self.design),
+            _ => Err(ReportError::unknown("figure", name, FIGURES.iter().map(|(name, _)| *name))),
+        }
+    }
+}
+
+/// The colours of the paper's arms, the same in every figure.
+const ARMS: [(&str, Series); 9] = [
+    ("FF", Series::BLUE),
+    ("FF_b", Series::BLUE),
+    ("F_SG", Series::VERMILION),
+    ("F_SG_b", Series::VERMILION),
+    ("w1", Series::GREEN),
+    ("w2", Series::ORANGE),
+    ("FD", Series::PURPLE),
+    ("F_SG_cont", Series::PURPLE),
+    ("SEG", Series::SKY),
+];
+
+/// The series of an arm; all segment lengths share one.
+fn series_of(arm: &str) -> Series {
+    let arm = if arm.starts_with("SEG-") { "SEG" } else { arm };
+    Palette::new([], &ARMS).series(arm)
+}
+
+/// The first of some studies that was collected.
+fn first_of<'a>(
+    results: &Results,
+    name: &str,
+    studies: &[&'a str],
+) -> Result<&'a str, ReportError> {
+    studies.iter().copied().find(|s| results.study(s).is_some()).ok_or_else(|| {
+        ReportError::missing(name, format!("study {} was not collected", studies.join(" or ")))
+    })
+}
+
+/// The relative excess of an arm over FF.
+fn excess(arm: &str, condition: &str) -> String {
+    format!("([{arm}@{condition}] - [FF@{condition}]) / [FF@{condition}]")
+}

@@ -1,0 +1,35 @@
+//! The paper beside our results: its claims, studies, figures, tables and the reproduction page.
+//!
+//! **Does**: holds what the paper publishes (`paper.toml`), the study files that measure the same here ([`studies`]), and
+//! sets the two side by side ([`Reproduction`]): claim by claim, table by table, in its figures, on one page.
+//!
+//! **Refuses**: to be known by anything but the commands that name it. Every other crate serves any study; a number, a study's
+//! name or an arm of the paper stands here and nowhere else.
+//!
+//! **One design decision.** The paper is data. An entry says what was published and how ours is computed, an expression over
+//! cells or a measured quantity; code that compares never holds a number of the paper.
+//!
+//! ```no_run
+//! use backcut_paper::Reproduction;
+//! use backcut_report::Results;
+//!
+//! let ours = Reproduction::new(Results::open(std::path::Path::new("results"))?)?;
+//! std::fs::write("memory-value.svg", ours.figure("memory-value")?.svg())?;
+//! std::fs::write("reproduction.md", ours.markdown())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod compare;
+mod figures;
+mod page;
+pub mod paper;
+mod reproduction;
+pub mod studies;
+mod summary;
+mod tables;
+pub mod values;
+mod words;
+
+pub use figures::design::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
+pub use figures::{FIGURES, quantities};
+pub use reproduction::Reproduction;

@@ -1,0 +1,58 @@
+//! The page beside the paper, from top to bottom.
+
+use backcut_report::page::Page;
+use backcut_report::{ReportError, table};
+use backcut_text::format::NONE;
+
+use crate::Reproduction;
+use crate::figures::FIGURES;
+
+const TITLE: &str = "What does a memory cut cost?";
+
+impl Reproduction {
+    /// One self-contained HTML page with every figure and table.
+    pub fn page(&self, title: Option<&str>) -> Result<String, ReportError> {
+        let results = &self.results;
+        let mut page = Page::new(title.unwrap_or(TITLE));
+        page.paragraph(
+            "lead",
+            "A policy with memory learns through the states that its actions produce and through what \
+             it stores. Cutting the second path keeps the forward and changes only what is learned. This page shows what \
+             that cost in the runs collected here, beside the paper's values.",
+        );
+        page.states(results);
+        let (headline, _) = FIGURES[0];
+        page.figure(headline, self.figure(headline));
+        page.section("summary", "Ours and the paper's");
+        page.table(&self.table("summary")?, true);
+        page.section("figures", "Figures");
+        for (name, _) in &FIGURES[1..] {
+            page.figure(name, self.figure(name));
+        }
+        page.figures_left_out();
+        page.section("tables", "Tables");
+        page.paragraph("", "Ours beside every number of the paper that has one here.");
+        for paper_table in &self.paper.tables {
+            let content = self.table(&paper_table.name)?;
+            let ours = content.rows.iter().filter(|row| row[2] != NONE).count();
+            let about = format!("{ours} of {} rows have a value here", content.rows.len());
+            page.folded(&content, &about);
+        }
+        page.section("contrasts", "Contrasts and decisions");
+        let contrasts = table(results, "contrasts", None)?;
+        if contrasts.rows.is_empty() {
+            page.paragraph("", "No study has been analysed.");
+        } else {
+            page.table(&contrasts, true);
+        }
+        for study in results.studies() {
+            page.extras(study);
+        }
+        page.section("units", "Failed and missing units");
+        page.table(&table(results, "units", None)?, true);
+        page.about(results);
+        page.heading("What the paper leaves open");
+        page.list(self.paper.unspecified.iter().map(|i| format!("{}: {}.", i.what, i.choice)));
+        Ok(page.finish())
+    }
+}

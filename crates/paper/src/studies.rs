@@ -1,0 +1,41 @@
+//! The paper's study files, embedded, so that `backcut reproduce` needs nothing else.
+
+use std::io;
+use std::path::Path;
+
+/// Name and text of every study file, in the order in which they are run.
+pub const STUDIES: &[(&str, &str)] = &[
+    ("c1-hidden.toml", include_str!("../../../studies/c1-hidden.toml")),
+    ("c1-first.toml", include_str!("../../../studies/c1-first.toml")),
+    ("a4.toml", include_str!("../../../studies/a4.toml")),
+    ("c2.toml", include_str!("../../../studies/c2.toml")),
+    ("a6.toml", include_str!("../../../studies/a6.toml")),
+    ("c4.toml", include_str!("../../../studies/c4.toml")),
+    ("c5.toml", include_str!("../../../studies/c5.toml")),
+    ("c5-check.toml", include_str!("../../../studies/c5-check.toml")),
+    ("c6.toml", include_str!("../../../studies/c6.toml")),
+    ("c3.toml", include_str!("../../../studies/c3.toml")),
+    ("c7.toml", include_str!("../../../studies/c7.toml")),
+    ("e1.toml", include_str!("../../../studies/e1.toml")),
+    ("e2.toml", include_str!("../../../studies/e2.toml")),
+    ("e3.toml", include_str!("../../../studies/e3.toml")),
+    ("e4.toml", include_str!("../../../studies/e4.toml")),
+    ("quick.toml", include_str!("../../../studies/quick.toml")),
+];
+
+/// Names of the studies, without their files' ending.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    STUDIES.iter().map(|(file, _)| file.trim_end_matches(".toml"))
+}
+
+/// Reads an embedded file as if it lay in a folder of its own.
+pub fn read(path: &Path) -> io::Result<String> {
+    let name = path.file_name().unwrap_or_default();
+    let found = STUDIES.iter().find(|(file, _)| Path::new(file) == Path::new(name));
+    found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::NotFound,
+            "no such study file, and none of that name is built in",
+        )
+    })
+}

@@ -1,0 +1,43 @@
+//! The summary that ends a run in a terminal: 80 columns, readable without colour.
+
+use std::fmt::Write as _;
+
+use backcut_report::{ReportError, states_line};
+use backcut_text::escape::plain;
+use backcut_text::format::estimate;
+use backcut_text::{COLUMNS, wrapped};
+
+use crate::Reproduction;
+use crate::compare::{agreement, ours};
+use crate::words::published;
+
+impl Reproduction {
+    /// Ours and the paper's for every claim that a study answers; its contrasts alone if it answers none.
+    pub fn summary(&self, study: &str) -> Result<String, ReportError> {
+        let tables = self.results.one(Some(study))?;
+        let mut body = String::new();
+        for entry in &self.paper.claims {
+            let Ok(ours) = ours(&self.results, entry) else { continue };
+            if ours.study != study {
+                continue;
+            }
+            let unit =
+                if entry.unit == "ratio" { String::new() } else { format!(" ({})", entry.unit) };
+            body += &wrapped(&format!("{}: {}", entry.id, entry.text), COLUMNS, 4);
+            let paper = entry
+                .paper
+                .map_or_else(|| "no number".to_owned(), |p| published(p, entry.interval));
+            let value = estimate(ours.value, ours.interval);
+            let _ = writeln!(body, "    {value:<33}  {paper}{unit}");
+            let verdict = ours.verdict.as_ref().map_or_else(String::new, |v| format!("; {v}"));
+            let words = agreement(entry, &ours).words;
+            let line = format!("    {words}; {}{verdict}; {}", ours.status, ours.place());
+            body += &wrapped(&plain(&line), COLUMNS, 4);
+        }
+        if body.is_empty() {
+            return backcut_report::summary(&self.results, study);
+        }
+        let states = wrapped(&states_line(tables), COLUMNS, 2);
+        Ok(format!("{states}\n    {:<33}  the paper's\n{body}", "ours"))
+    }
+}

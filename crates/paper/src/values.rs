@@ -1,0 +1,45 @@
+//! Single numbers of the paper that commands set beside ours.
+
+use backcut_systems::quadrotor::VelocityReading;
+
+/// The threshold of the global-norm clip.
+pub const CLIP: f64 = 4311.62;
+
+/// FF's mean error after 1000 updates that the paper's tables imply, m^2.
+pub fn ff_error(reading: VelocityReading) -> Option<f64> {
+    const BY_NOISE: [f64; 7] = [0.00471, 0.00515, 0.00582, 0.00609, 0.00599, 0.00596, 0.00597];
+    match reading {
+        VelocityReading::Hidden => Some(0.0055),
+        VelocityReading::Noise(sigma) => {
+            let step = (sigma / 0.05).round();
+            let is_listed = (sigma - step * 0.05).abs() < 1e-9;
+            BY_NOISE.get(step as usize).copied().filter(|_| is_listed)
+        }
+    }
+}
+
+/// What the spread of initial states is calibrated against: readings with FF's error, and readings with the relative
+/// excess of a policy without memory (w = 1).
+pub fn calibration() -> (Vec<(VelocityReading, f64)>, Vec<(VelocityReading, f64)>) {
+    let noise = VelocityReading::Noise;
+    let hidden = VelocityReading::Hidden;
+    let readings = [noise(0.0), noise(0.05), noise(0.20), noise(0.30), hidden];
+    let full = readings.into_iter().filter_map(|reading| Some((reading, ff_error(reading)?)));
+    (full.collect(), vec![(noise(0.20), 0.43), (noise(0.30), 0.81), (hidden, 0.97)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_values_stand_beside_their_own_noise() {
+        assert_eq!(ff_error(VelocityReading::Noise(0.0)), Some(0.00471));
+        assert_eq!(ff_error(VelocityReading::Noise(0.15)), Some(0.00609));
+        assert_eq!(ff_error(VelocityReading::Noise(0.3)), Some(0.00597));
+        assert_eq!(ff_error(VelocityReading::Noise(0.35)), None);
+        assert_eq!(ff_error(VelocityReading::Noise(0.12)), None);
+        assert_eq!(ff_error(VelocityReading::Hidden), Some(0.0055));
+        assert_eq!(calibration().0.len(), 5);
+    }
+}

@@ -1,0 +1,70 @@
+//! The page of whatever was collected: study by study, then what failed, then where it comes from.
+
+use super::Page;
+use crate::error::ReportError;
+use crate::escape::file_name;
+use crate::figures::{FIGURES, figure};
+use crate::results::{Results, Study};
+use crate::tables::{TABLES, Table, table};
+
+/// The page; its title is the study's own unless one is given.
+pub fn of_studies(results: &Results, title: Option<&str>) -> Result<String, ReportError> {
+    let studies: Vec<&Study> = results.studies().collect();
+    let own = match studies.as_slice() {
+        [study] => study_title(study),
+        studies => format!("{} studies", studies.len()),
+    };
+    let mut page = Page::new(title.unwrap_or(&own));
+    page.states(results);
+    for study in &studies {
+        one(&mut page, results, study, studies.len() > 1)?;
+    }
+    page.section("units", "Failed and missing units");
+    page.table(&table(results, "units", None)?, true);
+    page.about(results);
+    Ok(page.finish())
+}
+
+fn study_title(study: &Study) -> String {
+    match study.fact("title").filter(|title| !title.is_empty()) {
+        Some(title) => format!("{}: {title}", study.name),
+        None => study.name.clone(),
+    }
+}
+
+/// One study's figures with the tables that belong to them.
+fn one(page: &mut Page, results: &Results, study: &Study, many: bool) -> Result<(), ReportError> {
+    let key = |name: &str| if many { format!("{}-{name}", study.name) } else { name.to_owned() };
+    if many {
+        page.section(&file_name(&format!("study-{}", study.name)), &study_title(study));
+    }
+    let states = crate::summary::states_line(study);
+    let mut lead = format!("{states}.");
+    for (key, words) in [("error", "The error is"), ("unit", "measured in")] {
+        if let Some(fact) = study.fact(key).filter(|fact| !fact.is_empty()) {
+            lead += &format!(" {words} {fact}.");
+        }
+    }
+    page.paragraph("lead", &lead);
+    let tables = |name: &str| TABLES.iter().any(|(table, _)| *table == name);
+    for (name, _) in FIGURES {
+        page.figure(&key(name), figure(results, name, Some(&study.name)));
+        // The table beside a figure has its name, but contrasts are drawn as a forest.
+        let beside = if *name == "forest" { "contrasts" } else { name };
+        if tables(beside) {
+            let made = table(results, beside, Some(&study.name))?;
+            if !made.rows.is_empty() {
+                let rows = backcut_text::counted(made.rows.len(), "row");
+                let made = Table { name: file_name(&key(&made.name)), ..made };
+                if beside == "contrasts" {
+                    page.table(&made, true)
+                } else {
+                    page.folded(&made, &rows)
+                }
+            }
+        }
+    }
+    page.figures_left_out();
+    page.extras(study);
+    Ok(())
+}

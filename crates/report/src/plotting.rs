@@ -1,0 +1,51 @@
+//! Estimates on a panel: means with intervals, their sources behind them.
+
+use backcut_draw::{Plot, Series};
+use backcut_text::format::{estimate, number};
+
+use crate::estimate::Estimate;
+
+/// What a panel with axes can show of an estimate.
+pub trait ShowEstimate {
+    /// A mean with its interval, its sources behind it.
+    fn estimate(&mut self, s: Series, x: f64, e: &Estimate, what: &str, unit: &str, open: bool) {
+        self.sources(s, x, e, what, unit);
+        self.mean(s, x, e, what, unit, open);
+    }
+
+    /// The values per source, spread a little so that none hides another.
+    fn sources(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str);
+
+    /// A mean with its interval.
+    fn mean(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str, open: bool);
+}
+
+impl ShowEstimate for Plot {
+    fn sources(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str) {
+        for (i, (source, value)) in e.values.iter().enumerate() {
+            let shift = ((i * 7) % 11) as f64 / 10.0 - 0.5;
+            let text = format!("{what}, {source}: {} {unit}", number(*value));
+            let y = self.y(*value);
+            self.canvas.dot(series, x + 5.0 * shift, y, &text);
+        }
+    }
+
+    fn mean(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str, open: bool) {
+        if let Some([low, high]) = e.interval {
+            let (low, high) = (self.y(low), self.y(high));
+            self.canvas.interval(series, x, low, high);
+        }
+        let y = self.y(e.mean);
+        self.canvas.mark(series, x, y, open, &words(e, what, unit));
+    }
+}
+
+/// An estimate in words: value, kind of interval, sources.
+pub fn words(e: &Estimate, what: &str, unit: &str) -> String {
+    let left_out = match e.missing.len() {
+        0 => String::new(),
+        count => format!("; {count} left out for missing values"),
+    };
+    let kind = if e.interval.is_some() { ", pointwise 95%" } else { "" };
+    format!("{what}: {} {unit}{kind}, {} sources{left_out}", estimate(e.mean, e.interval), e.n())
+}

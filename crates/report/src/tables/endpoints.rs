@@ -1,0 +1,77 @@
+//! Means over sources: of errors, and of what was measured.
+
+use super::Table;
+use crate::data::Data;
+use crate::estimate::Estimate;
+use crate::figures;
+use crate::format::{NONE, estimate};
+use crate::results::{Results, Study};
+
+/// More rows than this go to the CSV only.
+const SHOWN: usize = 400;
+
+const INTERVALS: &str = "Means over sources with pointwise 95% source-bootstrap intervals (descriptive) from four \
+                         sources on.";
+
+pub fn endpoints(results: &Results, studies: &[&Study]) -> Table {
+    let (mut rows, mut data) = (Vec::new(), Data::new());
+    for study in studies {
+        let unit = study.error_words().unit;
+        for (condition, arm, e) in figures::cells(results, study) {
+            data.estimate(&study.name, arm, condition, &e, &unit);
+            let mut row = vec![study.name.clone(), arm.to_owned(), condition.to_owned()];
+            row.extend(cells(&e));
+            row[3] = format!("{} {unit}", row[3]).trim_end().to_owned();
+            rows.push(row);
+        }
+    }
+    let columns = ["study", "arm", "condition", "error", "sources", "left out"];
+    finish("endpoints", "Errors at the last update", &columns, rows, &data)
+}
+
+pub fn measured(results: &Results, studies: &[&Study]) -> Table {
+    let (mut rows, mut data) = (Vec::new(), Data::new());
+    for study in studies {
+        for quantity in figures::quantities(results, study) {
+            for (place, e) in &quantity.means {
+                let panel = format!("{}: {}", study.name, quantity.name);
+                let [condition, arm, cut, part] = place.map(str::to_owned);
+                data.estimate(&panel, &[arm.as_str(), &cut, &part].join(" "), &condition, e, "");
+                let mut row = vec![study.name.clone(), quantity.name.to_owned()];
+                row.extend([arm, condition, cut, part]);
+                row.extend(cells(e).into_iter().take(2));
+                rows.push(row);
+            }
+        }
+    }
+    let columns = ["study", "quantity", "arm", "condition", "cut", "part", "mean", "sources"];
+    finish("measurements", "What was measured", &columns, rows, &data)
+}
+
+/// The mean, how many sources it rests on, how many are left out.
+fn cells(e: &Estimate) -> [String; 3] {
+    let left_out = if e.missing.is_empty() { NONE.to_owned() } else { e.missing.len().to_string() };
+    [estimate(e.mean, e.interval), e.n().to_string(), left_out]
+}
+
+fn finish(
+    name: &str,
+    title: &str,
+    columns: &[&str],
+    mut rows: Vec<Vec<String>>,
+    data: &Data,
+) -> Table {
+    let mut notes = vec![INTERVALS.to_owned()];
+    if rows.len() > SHOWN {
+        notes.push(format!("{SHOWN} of {} rows are shown; the CSV has all.", rows.len()));
+        rows.truncate(SHOWN);
+    }
+    Table {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        columns: columns.iter().map(|c| (*c).to_owned()).collect(),
+        rows,
+        notes,
+        csv: data.csv(),
+    }
+}
