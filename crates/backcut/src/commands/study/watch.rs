@@ -16,7 +16,7 @@ use backcut_study::{Plan, Store, Study, Tools, UnitId, commit};
 
 use super::{OUT, Target, load, user};
 use crate::exit::{UserError, Verdict};
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Bars of a curve, lowest first.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

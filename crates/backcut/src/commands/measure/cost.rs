@@ -17,7 +17,7 @@ use super::output::Results;
 use super::states::{Named, StateArgs, States, at, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
 use crate::exit::{Verdict, user};
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Updates in a row: the first finds what another cut left in the caches and is not counted.
 const BURST: usize = 4;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::learner::Learner;
 use super::{median, timed};
 use crate::common::described;
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Updates in a row: the first finds what the others left in the caches and is not counted.
 const BURST: usize = 5;

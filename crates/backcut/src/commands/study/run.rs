@@ -17,7 +17,7 @@ use super::plan::words;
 use super::slurm::{self, SlurmArgs};
 use super::{Target, user};
 use crate::exit::{UserError, Verdict};
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Options of `backcut study run`.
 #[derive(Debug, Clone, clap::Args)]

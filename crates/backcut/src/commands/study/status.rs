@@ -12,7 +12,7 @@ use serde_json::json;
 use super::slurm::tasks;
 use super::{Target, user};
 use crate::exit::Verdict;
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Options of `backcut study status`.
 #[derive(Debug, clap::Args)]

@@ -21,10 +21,8 @@ mod commands;
 mod common;
 mod exit;
 pub mod prelude;
-mod published;
 mod settings;
 mod shape;
-mod words;
 
 /// For `#[serde(crate = "backcut::serde")]`: a system of one's own needs no other dependency.
 pub use serde;

@@ -9,8 +9,8 @@ use backcut_training::{Evaluator, Panel};
 
 use crate::common::{described, load};
 use crate::exit::{Verdict, user};
-use crate::published;
 use crate::settings::SettingArgs;
+use backcut_paper::values;
 
 /// Options of `backcut evaluate`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let panel = evaluator?.evaluate(system, &model).map_err(|e| {
         user(format!("the panel: {e}"), "the policy fails under this forward: choose another")
     })?;
-    let paper = published::ff_error(&built.choice);
+    let paper = values::ff_error_of(&built.choice);
     if args.json {
         let json = serde_json::json!({
             "checkpoint": args.checkpoint,

@@ -16,9 +16,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::common::{default_run, described, load, parse_cut, parse_stream};
 use crate::exit::{Verdict, user};
-use crate::published;
 use crate::settings::SettingArgs;
-use crate::words::thousands;
+use backcut_paper::values;
+use backcut_text::thousands;
 
 /// Seconds between saves of a running state.
 const SAVE_EVERY_SECS: u64 = 5;
@@ -279,7 +279,7 @@ impl Display {
 
 /// The final table, at most 80 columns wide.
 fn table(plan: &Plan, summary: &Summary) -> String {
-    let paper = published::ff_error(&plan.built.choice);
+    let paper = values::ff_error_of(&plan.built.choice);
     let Quantity { name, unit } = plan.built.error;
     let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
     let mut lines = vec![format!("error: {name}, on the panel{unit}")];

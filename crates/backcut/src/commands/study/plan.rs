@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Target, user};
 use crate::exit::{self, Verdict};
-use crate::words::{counted, thousands};
+use backcut_text::{counted, thousands};
 
 /// How long the machine is measured.
 const MEASURE: Duration = Duration::from_secs(2);

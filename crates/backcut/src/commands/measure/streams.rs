@@ -14,7 +14,7 @@ use backcut_tables::{Plain, to_csv};
 
 use super::output::write;
 use crate::exit::{Verdict, user};
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Options of `backcut measure streams`.
 #[derive(Debug, clap::Args)]

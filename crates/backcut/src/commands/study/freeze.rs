@@ -9,7 +9,7 @@ use backcut_study::{Store, StudyError, Tools, commit};
 
 use super::{OUT, Target, user};
 use crate::exit::{UserError, Verdict};
-use crate::words::counted;
+use backcut_text::counted;
 
 /// Options of `backcut study freeze`.
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,7 @@ use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
 use crate::exit::{Verdict, user};
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Options of `backcut inspect`.
 #[derive(Debug, clap::Args)]

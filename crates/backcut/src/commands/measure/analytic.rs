@@ -18,7 +18,7 @@ use super::output::write;
 use super::states::at;
 use super::table::defined;
 use crate::exit::Verdict;
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Step size and prior variance ((m/s)^2) that the construction is shown with.
 const SHOWN: (f64, f64) = (0.5, 0.01);

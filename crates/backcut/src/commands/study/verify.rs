@@ -7,7 +7,7 @@ use backcut_study::{Store, Tools, replay, verify};
 
 use super::user;
 use crate::exit::Verdict;
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// Options of `backcut study verify`.
 #[derive(Debug, clap::Args)]

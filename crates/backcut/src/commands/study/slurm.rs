@@ -15,7 +15,7 @@ use backcut_study::{Study, Tools, commit};
 use super::freeze::now;
 use super::{Target, is_builtin, user};
 use crate::exit::{UserError, Verdict};
-use crate::words::thousands;
+use backcut_text::thousands;
 
 /// On a shared file system a sign of life may be seen late; so others are given longer than here.
 pub const STALE_AFTER_SECS: f64 = 120.0;
