@@ -1,6 +1,7 @@
 //! Measurements as values: what a study file or the command line asks for.
 
 use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, ChainOptions};
@@ -13,17 +14,19 @@ use crate::subject::Subject;
 use crate::update::{self, UpdateOptions};
 
 /// What to measure at a state.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Measurement {
     /// Gradients under cuts: norms, ratios, differences, cosines, per parameter group.
     Gradient {
         /// The cuts; FF is always added as the reference.
+        #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
     },
     /// Updates as the optimizer applies them, under cuts.
     Update {
         /// The cuts; FF is always added as the reference.
+        #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
     },
     /// Gains of the physical chain from closed-loop state Jacobians.
