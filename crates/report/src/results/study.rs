@@ -219,10 +219,14 @@ impl Study {
         let agreements: Vec<AgreementRow> = rows(&folder.join(AGREEMENT))?;
         let judged = judged.into_iter().map(Judged::from);
         let mut measurements: Vec<MeasurementRow> = rows(&folder.join("measurements.csv"))?;
-        measurements.iter_mut().for_each(|row| canonicalise(&mut row.condition));
+        for row in &mut measurements {
+            canonicalise(&mut row.condition);
+        }
         measurements.extend(costs(&folder.join(COST))?);
         let mut units: Vec<UnitRow> = rows(&folder.join("units.csv"))?;
-        units.iter_mut().for_each(|row| canonicalise(&mut row.condition));
+        for row in &mut units {
+            canonicalise(&mut row.condition);
+        }
         Ok(Self {
             curves: evaluations(&folder.join("curves.csv"))?,
             analysis: judged.chain(agreements.into_iter().map(Judged::from)).collect(),
@@ -264,7 +268,9 @@ fn canonicalise(condition: &mut String) {
 
 fn evaluations(path: &Path) -> Result<Vec<EvaluationRow>, ReportError> {
     let mut rows: Vec<EvaluationRow> = rows(path)?;
-    rows.iter_mut().for_each(|row| canonicalise(&mut row.condition));
+    for row in &mut rows {
+        canonicalise(&mut row.condition);
+    }
     Ok(rows)
 }
 
