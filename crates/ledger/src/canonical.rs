@@ -9,9 +9,14 @@ use serde_json::Value;
 /// The canonical JSON of a value. Fails only for what JSON cannot hold (maps with other keys than
 /// texts); numbers that are not finite become `null`, as in all of JSON.
 pub fn canonical(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    Ok(canonical_value(&serde_json::to_value(value)?))
+}
+
+/// The same of a value that is JSON already, which can not fail.
+pub fn canonical_value(value: &Value) -> String {
     let mut text = String::new();
-    write(&serde_json::to_value(value)?, &mut text);
-    Ok(text)
+    write(value, &mut text);
+    text
 }
 
 fn write(value: &Value, text: &mut String) {

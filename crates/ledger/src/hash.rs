@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest, Sha256};
 
 /// A SHA-256 value: of an entry, a unit's definition, a result's content, a study.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
@@ -29,6 +29,11 @@ impl Hash {
         Self(bytes)
     }
 
+    /// The first byte, by which files are spread over folders.
+    pub fn first(&self) -> u8 {
+        self.0[0]
+    }
+
     /// The first 12 digits, for messages.
     pub fn short(&self) -> String {
         hex(&self.0[..6])
@@ -37,7 +42,12 @@ impl Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        // A plan prints two of them for every unit, so no text is allocated.
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        f.write_str(str::from_utf8(&digits).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -56,8 +66,15 @@ impl FromStr for Hash {
     type Err = HashError;
 
     fn from_str(text: &str) -> Result<Self, HashError> {
-        let bytes = unhex(text).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-        bytes.map(Self).ok_or_else(|| HashError(text.into()))
+        let mut bytes = [0; 32];
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let is_whole = pairs.len() == bytes.len() && rest.is_empty();
+        let read = |(byte, pair): (&mut u8, &[u8; 2])| value(*pair).map(|v| *byte = v).is_some();
+        if is_whole && bytes.iter_mut().zip(pairs).all(read) {
+            Ok(Self(bytes))
+        } else {
+            Err(HashError(text.into()))
+        }
     }
 }
 
@@ -73,24 +90,26 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Lowercase digits alone: one value has one spelling, or a flipped case bit would go unseen.
 pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if rest.is_empty() { pairs.iter().copied().map(value).collect() } else { None }
+}
+
+/// Lowercase digits alone: one value has one spelling, or a flipped case bit would go unseen.
+fn value([high, low]: [u8; 2]) -> Option<u8> {
     let digit = |c: u8| match c {
         b'0'..=b'9' => Some(c - b'0'),
         b'a'..=b'f' => Some(c - b'a' + 10),
         _ => None,
     };
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+    Some(digit(high)? << 4 | digit(low)?)
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! **Does**: keeps an append-only file of entries, each holding the hash of the one before
 //! ([`Ledger`], [`entry`]); derives from it whether a row is confirmatory, prespecified, descriptive or
 //! post hoc ([`status`]); asks for time stamps of independent authorities and checks them offline
-//! ([`timestamp`]).
+//! ([`timestamp`]). What every other crate hashes, it hashes by what is defined here: [`canonical`] JSON,
+//! SHA-256 as [`struct@Hash`].
 //!
 //! **Refuses**: to edit an entry, to read a clock (the time is an argument), to open a connection, to
 //! know what a study computes: units, results and contrasts are hashes and texts here.
@@ -54,13 +55,13 @@ pub mod timestamp;
 mod utc;
 mod verify;
 
-pub use canonical::canonical;
+pub use canonical::{canonical, canonical_value};
 pub use chain::{Fault, Torn};
 pub use entry::{Amendment, Body, Contrast, Entry, Frozen, Reused, Stamp, VERSION};
 pub use hash::{Hash, HashError};
 pub use ledger::{Ledger, LedgerError};
 pub use rules::RuleError;
-pub use status::{Granted, Overclaim, Status, Used};
+pub use status::{Granted, Overclaim, Status, StatusError, Used};
 pub use timestamp::TimestampError;
 pub use utc::{Utc, UtcError};
 pub use verify::{Finding, Level, Report, verify};

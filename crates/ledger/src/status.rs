@@ -22,6 +22,7 @@
 //! is more than any ledger can show.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,26 @@ impl fmt::Display for Status {
             Self::Prespecified => "prespecified",
             Self::Confirmatory => "confirmatory",
         })
+    }
+}
+
+impl Status {
+    /// All of them, highest first.
+    pub const ALL: [Self; 4] =
+        [Self::Confirmatory, Self::Prespecified, Self::Descriptive, Self::PostHoc];
+}
+
+/// A word that is no status.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is no status (confirmatory, prespecified, descriptive, post hoc)")]
+pub struct StatusError(String);
+
+impl FromStr for Status {
+    type Err = StatusError;
+
+    fn from_str(text: &str) -> Result<Self, StatusError> {
+        let is_it = |status: &Self| status.to_string() == text;
+        Self::ALL.into_iter().find(is_it).ok_or_else(|| StatusError(text.to_owned()))
     }
 }
 

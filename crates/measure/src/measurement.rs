@@ -53,6 +53,20 @@ pub enum Measurement {
 }
 
 impl Measurement {
+    /// The name of its kind, as study files and tables write it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Gradient { .. } => "gradient",
+            Self::Update { .. } => "update",
+            Self::Chain {} => "chain",
+            Self::Masking { .. } => "masking",
+            Self::Donor {} => "donor",
+            Self::Probe { .. } => "probe",
+            Self::Attention {} => "attention",
+            Self::InputWeight { .. } => "input-weight",
+        }
+    }
+
     /// It compares with a second subject.
     pub fn needs_reference(&self) -> bool {
         matches!(self, Self::Probe { common: true })
@@ -130,6 +144,28 @@ pub fn measure(
         Measurement::Attention {} => memory::attention(subject),
         Measurement::InputWeight { parameter, columns: [first, end] } => {
             memory::input_weight(subject, parameter, *first..*end)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_the_tag_that_is_written() {
+        let all = [
+            Measurement::Gradient { cuts: vec![Cut::FF] },
+            Measurement::Update { cuts: vec![] },
+            Measurement::Chain {},
+            Measurement::Masking { windows: vec![1] },
+            Measurement::Donor {},
+            Measurement::Probe { common: true },
+            Measurement::Attention {},
+            Measurement::InputWeight { parameter: "w".into(), columns: [0, 1] },
+        ];
+        for measurement in all {
+            assert_eq!(serde_json::to_value(&measurement).unwrap()["kind"], measurement.kind());
         }
     }
 }

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use backcut_ledger::Status;
+use backcut_stats::Verdict;
+use backcut_tables::Judgement;
+
 use crate::paper::{Entry, Measure, Statistic};
 use backcut_report::estimate::{Estimate, Pick, same_contrast};
 use backcut_report::results::{Judged, Results};
@@ -21,12 +25,12 @@ pub struct Ours {
     pub interval: Option<[f64; 2]>,
     /// What kind of interval.
     pub kind: String,
-    /// confirmatory, prespecified, descriptive or post hoc.
-    pub status: String,
+    /// What it may claim.
+    pub status: Status,
     /// Why the ledger granted it.
     pub why: String,
     /// The study's verdict, if it judged this contrast.
-    pub verdict: String,
+    pub verdict: Option<Judgement>,
     /// Sources that it rests on; 0 where the study does not say.
     pub n: usize,
     /// Sources that were left out because a value is missing.
@@ -74,7 +78,7 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
             value: mean * entry.scale,
             interval: row.interval().map(|[low, high]| [low * entry.scale, high * entry.scale]),
             kind: row.kind(),
-            status: row.status.clone(),
+            status: row.status,
             why: row.why.clone(),
             verdict: row.verdict.clone(),
             n: sources,
@@ -98,9 +102,9 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
         value,
         interval,
         kind: kind.to_owned(),
-        status: "descriptive".to_owned(),
+        status: Status::Descriptive,
         why: "computed from the tables by the report; no frozen contrast names it".to_owned(),
-        verdict: String::new(),
+        verdict: None,
         n: estimate.n(),
         missing: estimate.missing,
         values: estimate.values,
@@ -179,9 +183,9 @@ impl Ours {
     /// The status with the study's decision, which may differ where the numbers look alike.
     pub fn standing(&self) -> String {
         let place = self.place();
-        match self.verdict.as_str() {
-            "" => format!("{} ({place})", self.status),
-            verdict => format!("{} ({place}): {verdict}", self.status),
+        match &self.verdict {
+            None => format!("{} ({place})", self.status),
+            Some(verdict) => format!("{} ({place}): {verdict}", self.status),
         }
     }
 }
@@ -241,9 +245,24 @@ pub fn agreement(entry: &Entry, ours: &Ours) -> Agreement {
     };
     let words = if counted && ours.value == paper { "the same".to_owned() } else { words };
     // "supported, not confirmed by the exact test" is the same decision: the interval decides.
-    let both_decide = !entry.decision.is_empty() && !ours.verdict.is_empty();
-    let decided = ours.verdict.split(',').next().unwrap_or_default();
-    let same_decision = both_decide.then(|| decided == entry.decision);
+    let paper_decided: Option<Verdict> = entry.decision.parse().ok();
+    let decided = ours.verdict.as_ref().and_then(Judgement::verdict).map(Verdict::by_interval);
+    let same_decision = paper_decided.zip(decided).map(|(theirs, ours)| theirs == ours);
     let same_direction = (!counted).then_some(same_direction);
     Agreement { same_direction, same_decision, overlap, widths, words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::Paper;
+
+    #[test]
+    fn every_decision_of_the_paper_is_a_verdict() {
+        let paper = Paper::load().unwrap();
+        let entries = paper.claims.iter().chain(paper.tables.iter().flat_map(|t| &t.rows));
+        let mut decided = entries.filter(|e| !e.decision.is_empty()).peekable();
+        assert!(decided.peek().is_some());
+        assert!(decided.all(|e| e.decision.parse::<Verdict>().is_ok()));
+    }
 }

@@ -29,8 +29,7 @@ impl Reproduction {
                 .map_or_else(|| "no number".to_owned(), |p| published(p, entry.interval));
             let value = estimate(ours.value, ours.interval);
             let _ = writeln!(body, "    {value:<33}  {paper}{unit}");
-            let verdict =
-                if ours.verdict.is_empty() { String::new() } else { format!("; {}", ours.verdict) };
+            let verdict = ours.verdict.as_ref().map_or_else(String::new, |v| format!("; {v}"));
             let words = agreement(entry, &ours).words;
             let line = format!("    {words}; {}{verdict}; {}", ours.status, ours.place());
             body += &wrapped(&plain(&line), COLUMNS, 4);

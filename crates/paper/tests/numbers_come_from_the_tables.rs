@@ -5,6 +5,7 @@ mod common;
 
 use std::fs;
 
+use backcut_ledger::Status;
 use backcut_paper::compare::{Ours, agreement, ours};
 use backcut_paper::paper::Paper;
 use backcut_report::{Format, Results};
@@ -33,7 +34,8 @@ fn an_edited_result_changes_reproduction_page_figure_and_table() {
     let before = make();
     edit(folder.path(), "c5/endpoints.csv", |text| {
         let row = text.lines().find(|l| l.starts_with("2026092503,F_SG,0.20,")).unwrap();
-        text.replace(row, "2026092503,F_SG,0.20,1000,0.02,done,edited,")
+        let unit = common::hash(&["edited"]);
+        text.replace(row, &format!("2026092503,F_SG,0.20,1000,0.02,done,{unit},"))
     });
     for (before, after) in before.iter().zip(make()) {
         assert_ne!(*before, after);
@@ -56,10 +58,10 @@ fn a_study_s_own_decision_stands_and_the_rest_is_called_descriptive() {
     let claim =
         |id: &str| ours(&results, paper.claims.iter().find(|c| c.id == id).unwrap()).unwrap();
     let h1 = claim("H1");
-    assert_eq!((h1.status.as_str(), h1.value), ("prespecified", 0.0021));
+    assert_eq!((h1.status, h1.value), (Status::Prespecified, 0.0021));
     assert_eq!(h1.kind, "two-sided 95%, family of 3");
     let cost = claim("C5 cost");
-    assert_eq!(cost.status, "descriptive");
+    assert_eq!(cost.status, Status::Descriptive);
     // The mean is that of the values it claims to be of.
     let mean = cost.values.iter().map(|(_, v)| v).sum::<f64>() / cost.values.len() as f64;
     assert!((cost.value - mean).abs() < 1e-12 && cost.n + cost.missing.len() == 16);
@@ -83,9 +85,9 @@ fn a_mean_of_the_same_sign_can_be_decided_otherwise() {
             value: 1.0,
             interval: Some([0.5, 2.0]),
             kind: String::new(),
-            status: "confirmatory".to_owned(),
+            status: Status::Confirmatory,
             why: String::new(),
-            verdict: verdict.to_owned(),
+            verdict: verdict.parse().ok(),
             n: 28,
             missing: Vec::new(),
             values: Vec::new(),

@@ -5,9 +5,9 @@ mod common;
 
 use std::fs;
 
-use backcut_report::Format;
+use backcut_report::{Format, Results};
 
-/// Fills every text field of a small study with a hostile string.
+/// Fills every field of a small study that may hold any text with a hostile string.
 fn hostile(text: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     common::write_quick(folder.path());
@@ -16,21 +16,25 @@ fn hostile(text: &str) -> tempfile::TempDir {
     let endpoints = fs::read_to_string(study.join("endpoints.csv")).unwrap();
     let endpoints = endpoints
         .replace("\n1,", &format!("\n{field},"))
-        .replace(",done,", &format!(",done,{field}"));
+        .replace(",\"\"\n", &format!(",{field}\n"));
     fs::write(study.join("endpoints.csv"), endpoints).unwrap();
+    let unit = common::hash(&["hostile"]);
     fs::write(
         study.join("units.csv"),
         format!(
-            "unit,arm,condition,source,from,to,state,updates,clipped,note\n{}\n",
-            [field.as_str(); 7].join(",") + &format!(",1,1,{field}")
+            "unit,what,arm,condition,source,from,to,state,updates,clipped,note\n\
+             {unit},{field},{field},{field},{field},0,1,failed,1,1,{field}\n"
         ),
     )
     .unwrap();
+    let not_computed = format!("\"not computed: {}\"", text.replace('"', "\"\""));
     fs::write(
         study.join("analysis.csv"),
         format!(
             "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size,exact_p,floor,agreeing,verdict,status,why\n\
-             {field},{field},{field},{field},4,1,0,2,{field},0.05,1,0.1,0.1,{field},{field},{field},{field}\n"
+             {field},{field},{field},{field},4,1,0,2,two-sided,0.05,1,0.1,0.1,4,\
+             supported,descriptive,{field}\n\
+             {field},{field} again,{field},{field},,,,,two-sided,0.05,1,,,,{not_computed},descriptive,{field}\n"
         ),
     )
     .unwrap();
@@ -67,6 +71,31 @@ fn no_string_of_a_file_becomes_markup() {
             assert!(!latex.contains("<script"), "{name} {text:?}");
         }
         assert!(!results.markdown().contains("<script"));
+    }
+}
+
+/// Words that decide something are read or refused; the refusal itself obeys nothing.
+#[test]
+fn a_hostile_word_where_a_verdict_belongs_is_refused() {
+    for text in common::HOSTILE {
+        let field = format!("\"{}\"", text.replace('"', "\"\""));
+        for (file, known) in [
+            ("endpoints.csv", ",done,"),
+            ("units.csv", ",done,"),
+            ("analysis.csv", ",supported,"),
+            ("analysis.csv", ",two-sided,"),
+            ("analysis.csv", ",prespecified,"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            common::write_results(folder.path());
+            let path = folder.path().join("c5").join(file);
+            let table = fs::read_to_string(&path).unwrap();
+            assert!(table.contains(known), "{file} holds {known}");
+            fs::write(&path, table.replacen(known, &format!(",{field},"), 1)).unwrap();
+            let error = Results::open(folder.path()).unwrap_err().to_string();
+            assert!(error.contains(file) && error.contains("in row 2: `"), "{error}");
+            assert!(!error.contains(['\u{202E}', '\0', '\n']), "{error:?}");
+        }
     }
 }
 

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use backcut_stats::contrast::{Body, Contrast};
 use backcut_stats::family::MIN_SOURCES;
 use backcut_stats::quantile::{mean, standard_deviation};
-use backcut_stats::table::RawTable;
-use backcut_stats::{FamilyParams, Layout, SourceTable};
+use backcut_stats::{FamilyParams, SourceTable};
+use backcut_tables::UnitState;
+use backcut_tables::rows::MeasurementRow;
 
-use crate::intervals::DRAWS;
-use crate::results::{Measurement, Results, SourceValues, canonical_condition};
+use crate::results::{Results, SourceValues, canonical_condition};
 
 /// A mean over sources, with what it is made of.
 #[derive(Clone, PartialEq, Debug)]
@@ -74,15 +74,15 @@ pub struct Pick<'a> {
 
 /// Measured rows of one quantity at one place: update, sum and count by source.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct BySource(BTreeMap<String, (f64, f64, f64)>);
+pub(crate) struct BySource(BTreeMap<String, (u64, f64, f64)>);
 
 impl BySource {
     /// Takes a row into account if its unit is done and it has a value.
-    pub(crate) fn add(&mut self, row: &Measurement) {
-        let Some(value) = row.value.filter(|_| matches!(row.state.as_str(), "done" | "")) else {
+    pub(crate) fn add(&mut self, row: &MeasurementRow) {
+        let Some(value) = row.value.filter(|_| row.state == UnitState::Done) else {
             return;
         };
-        let update = row.update.unwrap_or(0.0);
+        let update = row.update;
         let entry = self.0.entry(row.source.clone()).or_insert((update, 0.0, 0.0));
         if update > entry.0 {
             *entry = (update, 0.0, 0.0);
@@ -124,12 +124,8 @@ impl Results {
         let interval = if sources.len() < MIN_SOURCES {
             None
         } else {
-            let family = FamilyParams {
-                exact_up_to: 0,
-                patterns: 1,
-                draws: DRAWS,
-                ..FamilyParams::new(vec![contrast])
-            };
+            let family =
+                FamilyParams { exact_up_to: 0, patterns: 1, ..FamilyParams::new(vec![contrast]) };
             let report = family.check().and_then(|family| family.run(&table));
             Some(report.map_err(|e| format!("failed to {e}"))?.rows[0].pointwise)
         };
@@ -150,14 +146,16 @@ impl Results {
     /// rows of one source (batches, windows) are averaged.
     pub fn measured(&self, study: &str, pick: Pick<'_>, condition: &str) -> BTreeMap<String, f64> {
         let condition = canonical_condition(condition);
-        let fits = |wanted: Option<&str>, found: &str| wanted.is_none_or(|w| w == found);
+        let fits = |wanted: Option<&str>, found: Option<&str>| {
+            wanted.is_none_or(|w| w == found.unwrap_or_default())
+        };
         let mut found = BySource::default();
         for row in self.study(study).iter().flat_map(|s| &s.measurements) {
             if row.quantity == pick.quantity
-                && row.condition == condition
-                && fits(pick.arm, &row.arm)
-                && fits(pick.cut, &row.cut)
-                && fits(pick.part, &row.part)
+                && fits(pick.arm, Some(&row.arm))
+                && fits(pick.cut, row.cut.as_deref())
+                && fits(pick.part, row.part.as_deref())
+                && canonical_condition(&row.condition) == condition
             {
                 found.add(row);
             }
@@ -204,15 +202,10 @@ fn paired(columns: &BTreeMap<String, SourceValues>) -> Result<(SourceTable, Vec<
     if kept.is_empty() {
         return Err("no source has all of its arms".into());
     }
-    let header = std::iter::once("source".to_owned()).chain(columns.keys().cloned()).collect();
-    let row = |source: &&String| {
-        let values = columns
-            .values()
-            .map(|column| value(column, source).map_or_else(String::new, crate::format::exact));
-        (0, std::iter::once((*source).clone()).chain(values).collect())
-    };
-    let raw = RawTable { header, rows: kept.iter().map(row).collect() };
-    let table = SourceTable::from_raw(&raw, &Layout::default());
+    let cells = columns.iter().flat_map(|(name, column)| {
+        kept.iter().filter_map(move |source| Some((source, name, value(column, source)?)))
+    });
+    let table = SourceTable::from_values(cells);
     Ok((table.map_err(|e| format!("failed to {e}"))?, missing.into_iter().cloned().collect()))
 }
 

@@ -9,10 +9,8 @@ use std::collections::BTreeMap;
 use backcut_stats::bootstrap::Units;
 use backcut_stats::family::MIN_SOURCES;
 use backcut_stats::quantile::quantiles;
+use backcut_stats::{DRAWS, SEED};
 
-/// Bootstrap draws and their seed, as the studies have them.
-pub const DRAWS: usize = 100_000;
-const SEED: u64 = 0;
 const LEVELS: [f64; 2] = [0.025, 0.975];
 
 /// Draws that were made, and intervals that were asked for before.

@@ -22,7 +22,7 @@ pub fn summary(results: &Results, study: &str) -> Result<String, ReportError> {
     for row in &study.analysis {
         let mean =
             row.mean.map_or_else(|| "no estimate".to_owned(), |m| estimate(m, row.interval()));
-        let line = format!("{}: {mean}; {}; {}", row.contrast, row.verdict, row.status);
+        let line = format!("{}: {mean}; {}; {}", row.contrast, row.decision(), row.status);
         out += &wrapped(&plain(&line), COLUMNS, 4);
     }
     if study.analysis.is_empty() {

@@ -5,6 +5,9 @@
 //! taken from `rand`: the algorithm is thirty lines, its published known-answer vectors pin it, and
 //! no upgrade of a dependency can change a reported interval.
 
+/// The generator's name, as reports and frozen analyses give it.
+pub const GENERATOR: &str = "philox4x32-10";
+
 /// What a stream of numbers is used for; two uses with one seed never share numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]

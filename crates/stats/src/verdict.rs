@@ -5,38 +5,13 @@
 //! from numbers which rule was applied.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::Serialize;
 
-/// What is known about when a row's contrast was fixed.
-///
-/// A table alone can not show that anything was frozen before measurement, so everything computed from one is
-/// [`Status::Descriptive`] until something that holds a ledger says otherwise.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Frozen before any unit of these sources existed.
-    Confirmatory,
-    /// Frozen before the measurement.
-    Prespecified,
-    /// Computed without a record of when it was chosen.
-    #[default]
-    Descriptive,
-    /// Chosen after seeing results.
-    #[serde(rename = "post hoc")]
-    PostHoc,
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Confirmatory => "confirmatory",
-            Self::Prespecified => "prespecified",
-            Self::Descriptive => "descriptive",
-            Self::PostHoc => "post hoc",
-        })
-    }
-}
+/// The status of every row that is computed from a table: a table alone can not show that anything was
+/// frozen before measurement. Who holds a ledger may know better and says so beside the row.
+pub const STATUS: &str = "descriptive";
 
 /// The decision on one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -67,6 +42,21 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Supported,
+        Self::SupportedNotByExact,
+        Self::Contradicted,
+        Self::Unresolved,
+        Self::AboveZero,
+        Self::AboveZeroNotByExact,
+        Self::BelowZero,
+        Self::BelowZeroNotByExact,
+        Self::Noninferior,
+        Self::NoninferiorNotByExact,
+        Self::NotShown,
+    ];
+
     /// The words a table shows.
     pub fn words(self) -> &'static str {
         match self {
@@ -84,6 +74,18 @@ impl Verdict {
         }
     }
 
+    /// The decision of the interval alone, which the exact test only audits.
+    #[must_use]
+    pub fn by_interval(self) -> Self {
+        match self {
+            Self::SupportedNotByExact => Self::Supported,
+            Self::AboveZeroNotByExact => Self::AboveZero,
+            Self::BelowZeroNotByExact => Self::BelowZero,
+            Self::NoninferiorNotByExact => Self::Noninferior,
+            decided => decided,
+        }
+    }
+
     /// Whether something that was predicted turned out otherwise.
     pub fn failed(self) -> bool {
         matches!(self, Self::Contradicted | Self::NotShown)
@@ -93,6 +95,20 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.words())
+    }
+}
+
+/// Words that no verdict is written in.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is no verdict")]
+pub struct VerdictError(String);
+
+impl FromStr for Verdict {
+    type Err = VerdictError;
+
+    fn from_str(words: &str) -> Result<Self, VerdictError> {
+        let found = Self::ALL.into_iter().find(|verdict| verdict.words() == words);
+        found.ok_or_else(|| VerdictError(words.to_owned()))
     }
 }
 
@@ -164,7 +180,7 @@ impl Evidence {
                 "the exact test can not reach an adjusted p below {floor:.3} here, so it can reject nothing"
             );
         }
-        let p = crate::text::p_value(*adjusted_p);
+        let p = backcut_text::format::p_value(*adjusted_p);
         if rejects {
             format!("the exact test rejects (adjusted p {p})")
         } else {
@@ -181,6 +197,14 @@ mod tests {
     fn evidence(interval: [f64; 2]) -> Evidence {
         let (direction, margin) = (Some(Direction::Positive), None);
         Evidence { interval, direction, margin, adjusted_p: 0.01, floor: 0.001, alpha: 0.05 }
+    }
+
+    #[test]
+    fn every_verdict_reads_back_from_its_words() {
+        for verdict in Verdict::ALL {
+            assert_eq!(verdict.words().parse(), Ok(verdict));
+        }
+        assert!("Supported".parse::<Verdict>().is_err());
     }
 
     #[test]

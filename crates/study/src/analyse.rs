@@ -4,112 +4,76 @@
 //! is dropped without a word.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use backcut_ledger::Ledger;
-use backcut_ledger::status::{Used, grant};
+use backcut_ledger::status::{Granted, Used, grant};
 use backcut_stats::bootstrap::Units;
 use backcut_stats::planning::{Plan as Sources, plan_noninferiority};
 use backcut_stats::two_sample::{kolmogorov_smirnov, permutation_of_means};
-use backcut_stats::{Bound, Contrast, FamilyParams, Layout, Row, SourceTable};
+use backcut_stats::{Contrast, DRAWS, FamilyParams, Row, SEED, SourceTable};
+use backcut_tables::Judgement;
+use backcut_tables::rows::{AnalysisRow, ComparisonRow, PlanRow};
 
 use crate::collect::Results;
-use crate::commit::{commitments, hash, is_of, parse, units_of};
-use crate::error::StudyError;
+use crate::commit::{commitments, is_of, units_of};
+use crate::file::ComparisonTable;
 use crate::study::StudyFamily;
-use crate::table::{Kind, Table, Value};
-
-/// The columns of `analysis.csv`.
-const ANALYSIS: [(&str, Kind); 21] = [
-    ("family", Kind::Text),
-    ("contrast", Kind::Text),
-    ("expression", Kind::Text),
-    ("direction", Kind::Text),
-    ("sources", Kind::Count),
-    ("mean", Kind::Number),
-    ("lower", Kind::Number),
-    ("upper", Kind::Number),
-    ("bound", Kind::Text),
-    ("level", Kind::Number),
-    ("size", Kind::Count),
-    ("exact_p", Kind::Number),
-    ("floor", Kind::Number),
-    ("agreeing", Kind::Count),
-    ("verdict", Kind::Text),
-    ("status", Kind::Text),
-    ("why", Kind::Text),
-    ("pointwise_lower", Kind::Number),
-    ("pointwise_upper", Kind::Number),
-    ("one_out_lower", Kind::Number),
-    ("one_out_upper", Kind::Number),
-];
+use crate::summary::Summary;
 
 /// `analysis.csv`: one row per contrast.
-pub fn analysis(results: &Results, ledger: &Ledger) -> Result<Table, StudyError> {
-    let mut table = Table::new("analysis", &ANALYSIS);
+pub fn analysis(results: &Results, ledger: &Ledger) -> Vec<AnalysisRow> {
+    let mut rows = Vec::new();
     for family in &results.study.families {
-        let params = &family.params;
-        let judged = judge(results, family);
-        for (index, commitment) in commitments(family).iter().enumerate() {
-            let contrast = &params.contrasts[index];
-            let mut used = Vec::new();
-            for unit in units_of(results.study, results.plan, family, &commitment.name) {
-                if let Some(summary) = &results.summaries[unit as usize] {
-                    let unit = hash(&results.plan.units[unit as usize].id);
-                    let (content, head) = (parse(&summary.content)?, parse(&summary.head)?);
-                    used.push(Used { unit, content, head });
-                }
-            }
-            let granted = grant(ledger, &results.study.name, commitment, &used);
-            let mut row: Vec<Value> = vec![
-                family.table.name.as_str().into(),
-                contrast.name.as_str().into(),
-                contrast.text.as_str().into(),
-                commitment.direction.clone().into(),
-            ];
-            let bound = match params.bound {
-                Bound::TwoSided => "two-sided",
-                Bound::OneSided => "one-sided",
-            };
-            let size = params.size.unwrap_or(params.contrasts.len()) as u64;
-            match &judged[index] {
-                Ok(judged) => row.extend(numbers(judged, bound, params.alpha, size)),
-                Err(problem) => {
-                    row.extend([Value::Empty, Value::Empty, Value::Empty, Value::Empty]);
-                    row.extend([bound.into(), params.alpha.into(), size.into()]);
-                    row.extend([Value::Empty, Value::Empty, Value::Empty]);
-                    row.push(format!("not computed: {problem}").into());
-                }
-            }
-            row.extend([granted.status.to_string().into(), granted.why.into()]);
-            row.extend(match &judged[index] {
-                Ok(row) => {
-                    let [low, high] = row.pointwise;
-                    let out = &row.leave_one_out;
-                    [low.into(), high.into(), out.min.into(), out.max.into()]
-                }
-                Err(_) => [Value::Empty, Value::Empty, Value::Empty, Value::Empty],
+        let contrasts = commitments(family).into_iter().zip(&family.params.contrasts);
+        for ((commitment, contrast), judged) in contrasts.zip(judge(results, family)) {
+            let units = units_of(results.study, results.plan, family, contrast);
+            let used = units.into_iter().filter_map(|unit| {
+                let Summary { content, head, .. } = *results.summaries[unit as usize].as_ref()?;
+                Some(Used { unit: results.plan.units[unit as usize].id, content, head })
             });
-            table.rows.push(row);
+            let used: Vec<Used> = used.collect();
+            let granted = grant(ledger, &results.study.name, &commitment, &used);
+            rows.push(analysis_row(family, contrast, commitment.direction, &judged, granted));
         }
     }
-    Ok(table)
+    rows
 }
 
-fn numbers(row: &Row, bound: &str, alpha: f64, size: u64) -> Vec<Value> {
-    vec![
-        (row.n as u64).into(),
-        row.estimate.into(),
-        row.family[0].into(),
-        row.family[1].into(),
-        bound.into(),
-        alpha.into(),
-        size.into(),
-        row.adjusted_p.into(),
-        row.adjusted_floor.into(),
-        (row.agreeing as u64).into(),
-        row.verdict.words().into(),
-    ]
+fn analysis_row(
+    family: &StudyFamily,
+    contrast: &Contrast,
+    direction: Option<String>,
+    judged: &Result<Row, String>,
+    granted: Granted,
+) -> AnalysisRow {
+    let params = &family.params;
+    let (row, verdict) = match judged {
+        Ok(row) => (Some(row), Judgement::Decided(row.verdict)),
+        Err(problem) => (None, Judgement::NotComputed(problem.clone())),
+    };
+    AnalysisRow {
+        family: family.table.name.clone(),
+        contrast: contrast.name.clone(),
+        expression: contrast.text.clone(),
+        direction,
+        sources: row.map(|r| r.n as u64),
+        mean: row.map(|r| r.estimate),
+        lower: row.map(|r| r.family[0]),
+        upper: row.map(|r| r.family[1]),
+        bound: params.bound,
+        level: params.alpha,
+        size: params.size.unwrap_or(params.contrasts.len()) as u64,
+        exact_p: row.map(|r| r.adjusted_p),
+        floor: row.map(|r| r.adjusted_floor),
+        agreeing: row.map(|r| r.agreeing as u64),
+        verdict,
+        status: granted.status,
+        why: granted.why,
+        pointwise_lower: row.map(|r| r.pointwise[0]),
+        pointwise_upper: row.map(|r| r.pointwise[1]),
+        one_out_lower: row.map(|r| r.leave_one_out.min),
+        one_out_upper: row.map(|r| r.leave_one_out.max),
+    }
 }
 
 /// A family's rows, or why there is none. A contrast without all its sources does not take the others
@@ -145,15 +109,11 @@ fn source_table(
     let cells: Vec<&str> = contrasts.iter().flat_map(Contrast::cells).collect();
     let mut wanted: BTreeMap<(u64, String), Option<f64>> = BTreeMap::new();
     for place in &results.plan.places {
-        let arm = &results.study.arms[place.arm as usize];
-        let grid = &results.study.grids[arm.grid];
-        let (condition, _) = &grid.conditions[place.condition as usize];
-        let name = format!("{}@{condition}", arm.name);
-        let is_used = cells.contains(&&*name) || cells.contains(&&*format!("{}@*", arm.name));
+        let (cell, source) = results.study.cell(place);
+        let is_used = cells.iter().any(|name| cell.is_meant_by(name));
         if !is_used || !is_of(family, results.study, place) {
             continue;
         }
-        let source = grid.sources[place.source as usize];
         let value = match &family.table.quantity {
             None => results.error(place, family.table.at),
             Some(quantity) => match results.quantity(place, quantity, None) {
@@ -162,7 +122,7 @@ fn source_table(
             },
         };
         // One measurement of a state may lack what another one has found.
-        let slot = wanted.entry((source, name)).or_default();
+        let slot = wanted.entry((source, cell.to_string())).or_default();
         *slot = slot.or(value);
     }
     let missing: Vec<String> = wanted
@@ -175,25 +135,15 @@ fn source_table(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         return Err(format!("no value of {first}{more}"));
     }
-    let mut csv = String::from("source,arm,value\n");
-    for ((source, cell), value) in &wanted {
-        let value = value.unwrap_or_default();
-        let _ = writeln!(csv, "{source},{cell},{value:e}"); // writing to a string cannot fail
-    }
-    SourceTable::from_csv(csv.as_bytes(), &Layout::default()).map_err(|e| e.to_string())
+    let values = wanted
+        .iter()
+        .filter_map(|((source, cell), value)| Some((source.to_string(), cell, (*value)?)));
+    SourceTable::from_values(values).map_err(|e| e.to_string())
 }
 
 /// `plans.csv`: how many sources a noninferiority study would need.
-pub fn plans(results: &Results) -> Option<Table> {
-    let columns = [
-        ("family", Kind::Text),
-        ("contrast", Kind::Text),
-        ("margin", Kind::Number),
-        ("power", Kind::Number),
-        ("sources", Kind::Count),
-        ("words", Kind::Text),
-    ];
-    let mut table = Table::new("plans", &columns);
+pub fn plans(results: &Results) -> Vec<PlanRow> {
+    let mut rows = Vec::new();
     for family in &results.study.families {
         let (Some(power), Some(margin)) = (family.table.plan_power, family.table.margin) else {
             continue;
@@ -210,17 +160,11 @@ pub fn plans(results: &Results) -> Option<Table> {
                 Ok(Sources::MoreThan { count }) => (None, format!("more than {count}")),
                 Err(problem) => (None, format!("not computed: {problem}")),
             };
-            table.rows.push(vec![
-                family.table.name.as_str().into(),
-                contrast.name.as_str().into(),
-                margin.into(),
-                power.into(),
-                sources.into(),
-                words.into(),
-            ]);
+            let (family, contrast) = (family.table.name.clone(), contrast.name.clone());
+            rows.push(PlanRow { family, contrast, margin, power, sources, words });
         }
     }
-    (!table.rows.is_empty()).then_some(table)
+    rows
 }
 
 fn required(
@@ -240,48 +184,38 @@ fn required(
 }
 
 /// `comparisons.csv`: endpoints of unpaired sources.
-pub fn comparisons(results: &Results) -> Option<Table> {
-    let columns = [
-        ("name", Kind::Text),
-        ("kind", Kind::Text),
-        ("left", Kind::Text),
-        ("right", Kind::Text),
-        ("left_mean", Kind::Number),
-        ("right_mean", Kind::Number),
-        ("statistic", Kind::Number),
-        ("p", Kind::Number),
-        ("note", Kind::Text),
-    ];
-    let mut table = Table::new("comparisons", &columns);
-    for item in &results.study.comparisons {
-        let side = |cell: &str| -> Option<Vec<f64>> { results.cell(cell).into_iter().collect() };
-        let sides = side(&item.left).zip(side(&item.right));
-        let outcome = match &sides {
-            None => Err("a source is missing".to_owned()),
-            Some((x, y)) if item.kind == "permutation" => permutation_of_means(x, y, 100_000, 0)
+pub fn comparisons(results: &Results) -> Vec<ComparisonRow> {
+    results.study.comparisons.iter().map(|table| comparison(results, table)).collect()
+}
+
+fn comparison(results: &Results, table: &ComparisonTable) -> ComparisonRow {
+    let side = |cell: &str| -> Option<Vec<f64>> { results.cell(cell).into_iter().collect() };
+    let sides = side(&table.left).zip(side(&table.right));
+    let outcome = match &sides {
+        None => Err("a source is missing".to_owned()),
+        Some((x, y)) if table.kind == "permutation" => {
+            permutation_of_means(x, y, DRAWS as u64, SEED)
                 .map(|t| (t.difference, t.p))
-                .map_err(|e| e.to_string()),
-            Some((x, y)) => {
-                kolmogorov_smirnov(x, y).map(|t| (t.statistic, t.p)).map_err(|e| e.to_string())
-            }
-        };
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        let means = sides.as_ref().map(|(x, y)| (mean(x), mean(y)));
-        let (statistic, p, note) = match outcome {
-            Ok((statistic, p)) => (Some(statistic), Some(p), String::new()),
-            Err(problem) => (None, None, format!("not computed: {problem}")),
-        };
-        table.rows.push(vec![
-            item.name.as_str().into(),
-            item.kind.as_str().into(),
-            item.left.as_str().into(),
-            item.right.as_str().into(),
-            means.map(|m| m.0).into(),
-            means.map(|m| m.1).into(),
-            statistic.into(),
-            p.into(),
-            note.into(),
-        ]);
+                .map_err(|e| e.to_string())
+        }
+        Some((x, y)) => {
+            kolmogorov_smirnov(x, y).map(|t| (t.statistic, t.p)).map_err(|e| e.to_string())
+        }
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let (statistic, p, note) = match outcome {
+        Ok((statistic, p)) => (Some(statistic), Some(p), String::new()),
+        Err(problem) => (None, None, format!("not computed: {problem}")),
+    };
+    ComparisonRow {
+        name: table.name.clone(),
+        kind: table.kind.clone(),
+        left: table.left.clone(),
+        right: table.right.clone(),
+        left_mean: sides.as_ref().map(|(x, _)| mean(x)),
+        right_mean: sides.as_ref().map(|(_, y)| mean(y)),
+        statistic,
+        p,
+        note,
     }
-    (!table.rows.is_empty()).then_some(table)
 }

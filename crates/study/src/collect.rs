@@ -7,18 +7,23 @@
 use std::path::Path;
 use std::time::Duration;
 
+use backcut_ledger::Hash;
 use backcut_measure::Finding;
+use backcut_tables::rows::{
+    AnalysisRow, ComparisonRow, EvaluationRow, MeasurementRow, PlanRow, ProvenanceRow, UnitRow,
+};
+use backcut_tables::{Row, UnitState, Work, names};
 use serde_json::{Value as Json, json};
 
 use crate::analyse;
 use crate::commit;
 use crate::error::StudyError;
 use crate::plan::{Place, Plan};
-use crate::status::{UnitState, counts, states};
+use crate::status::{counts, states};
 use crate::store::{Recorded, Store, publish};
 use crate::study::Study;
 use crate::summary::{Short, Summary};
-use crate::table::{Kind, Table, Value};
+use crate::unit::UnitId;
 
 /// Everything that tables are made from.
 pub struct Results<'a> {
@@ -55,7 +60,7 @@ impl<'a> Results<'a> {
                     scope.spawn(move || (first..count.min(first + share)).map(load).collect())
                 })
                 .collect();
-            let panicked = || Err(StudyError::invalid("reading results panicked", "this is a bug"));
+            let panicked = || Err(StudyError::bug("reading results panicked"));
             workers.into_iter().map(|w| w.join().unwrap_or_else(|_| panicked())).collect()
         });
         let mut summaries = Vec::with_capacity(plan.units.len());
@@ -68,12 +73,8 @@ impl<'a> Results<'a> {
     /// The evaluation error of a place at an update (its last by default).
     pub fn error(&self, place: &Place, at: Option<u64>) -> Option<f64> {
         let at = at.unwrap_or(self.study.arms[place.arm as usize].updates);
-        match &self.summaries[place.unit as usize].as_ref()?.outcome {
-            Short::Trained { evaluations, .. } => {
-                evaluations.iter().find(|(update, _)| *update == at).map(|(_, mean)| *mean)
-            }
-            _ => None,
-        }
+        let Short::Trained { evaluations, .. } = self.outcome(place)? else { return None };
+        evaluations.iter().find(|(update, _)| *update == at).map(|(_, mean)| *mean)
     }
 
     /// A measured quantity (`name`, `name/part` or `name/part/cut`) of a place. The outer `None` says
@@ -85,8 +86,7 @@ impl<'a> Results<'a> {
         }
         let mut parts = quantity.splitn(3, '/');
         let (name, part, cut) = (parts.next()?, parts.next(), parts.next());
-        let Some(summary) = &self.summaries[place.unit as usize] else { return Some(None) };
-        let Short::Measured { findings } = &summary.outcome else { return Some(None) };
+        let Some(Short::Measured { findings }) = self.outcome(place) else { return Some(None) };
         let found = findings.iter().find(|f| {
             f.quantity == name && part.is_none_or(|p| f.part == p) && cut.is_none_or(|c| f.cut == c)
         });
@@ -94,176 +94,163 @@ impl<'a> Results<'a> {
     }
 
     /// The endpoints of a cell, one per source.
-    pub fn cell(&self, cell: &str) -> Vec<Option<f64>> {
-        let is_here = |place: &&Place| {
-            let arm = &self.study.arms[place.arm as usize];
-            let (condition, _) = &self.study.grids[arm.grid].conditions[place.condition as usize];
-            place.measured.is_none() && format!("{}@{condition}", arm.name) == cell
-        };
-        self.plan.places.iter().filter(is_here).map(|place| self.error(place, None)).collect()
+    pub fn cell(&self, name: &str) -> Vec<Option<f64>> {
+        let is_here = |place: &&Place| self.study.cell(place).0.is_called(name);
+        self.trained().filter(is_here).map(|place| self.error(place, None)).collect()
     }
 
     /// All tables. `parts` narrows `measurements.csv` to findings of these parts; none means all.
-    pub fn tables(&self, store: &Store, parts: &[String]) -> Result<Vec<Table>, StudyError> {
-        let ledger = commit::ledger(store)?;
-        let mut tables = vec![
-            self.endpoints(),
-            self.curves(),
-            self.units(),
-            self.provenance(),
-            analyse::analysis(self, &ledger)?,
-        ];
-        if self.plan.places.iter().any(|p| p.measured.is_some()) {
-            tables.push(self.measurements(parts));
-        }
-        tables.extend(analyse::plans(self));
-        tables.extend(analyse::comparisons(self));
-        Ok(tables)
+    pub fn tables(&self, store: &Store, parts: &[String]) -> Result<Tables, StudyError> {
+        let is_measured = self.plan.places.iter().any(|p| p.measured.is_some());
+        Ok(Tables {
+            endpoints: self.endpoints(),
+            curves: self.curves(),
+            units: self.units(),
+            provenance: self.provenance(),
+            analysis: analyse::analysis(self, &commit::ledger(store)?),
+            measurements: is_measured.then(|| self.measurements(parts)),
+            plans: analyse::plans(self),
+            comparisons: analyse::comparisons(self),
+        })
     }
 
     fn trained(&self) -> impl Iterator<Item = &Place> {
         self.plan.places.iter().filter(|place| place.measured.is_none())
     }
 
-    /// Source, arm and condition of a place.
-    fn names(&self, place: &Place) -> [Value; 3] {
-        let arm = &self.study.arms[place.arm as usize];
-        let grid = &self.study.grids[arm.grid];
-        let source = grid.sources[place.source as usize];
-        let (condition, _) = &grid.conditions[place.condition as usize];
-        [source.into(), arm.name.as_str().into(), condition.as_str().into()]
+    fn outcome(&self, place: &Place) -> Option<&Short> {
+        self.summaries[place.unit as usize].as_ref().map(|summary| &summary.outcome)
     }
 
-    /// State, unit and note of a place.
-    fn state(&self, place: &Place) -> [Value; 3] {
+    /// The state of a place's unit, and why it has no result.
+    fn state(&self, place: &Place) -> (UnitState, String) {
         let state = self.states[place.unit as usize];
-        let note = match &self.summaries[place.unit as usize] {
-            Some(Summary { outcome: Short::Failed { what }, .. }) => what.clone(),
+        let note = match self.outcome(place) {
+            Some(Short::Failed { what }) => what.clone(),
             _ if state == UnitState::Blocked => "what it starts from failed".to_owned(),
             _ => String::new(),
         };
-        let unit = self.plan.units[place.unit as usize].id.to_string();
-        [state.word().into(), unit.into(), note.into()]
+        (state, note)
     }
 
-    fn endpoints(&self) -> Table {
-        let mut table = Table::new("endpoints", &ERRORS);
+    fn unit(&self, place: &Place) -> UnitId {
+        self.plan.units[place.unit as usize].id
+    }
+
+    fn endpoints(&self) -> Vec<EvaluationRow> {
+        let last = |place: &Place| self.study.arms[place.arm as usize].updates;
+        self.trained().map(|place| self.evaluation(place, last(place))).collect()
+    }
+
+    fn curves(&self) -> Vec<EvaluationRow> {
+        let mut rows = Vec::new();
         for place in self.trained() {
-            let update = self.study.arms[place.arm as usize].updates;
-            table.rows.push(self.error_row(place, update));
+            let updates = &self.study.arms[place.arm as usize].evaluations;
+            rows.extend(updates.iter().map(|&update| self.evaluation(place, update)));
         }
-        table
+        rows
     }
 
-    fn curves(&self) -> Table {
-        let mut table = Table::new("curves", &ERRORS);
-        for place in self.trained() {
-            for &update in &self.study.arms[place.arm as usize].evaluations {
-                table.rows.push(self.error_row(place, update));
+    fn evaluation(&self, place: &Place, update: u64) -> EvaluationRow {
+        let (cell, source) = self.study.cell(place);
+        let (state, note) = self.state(place);
+        EvaluationRow {
+            source: source.to_string(),
+            arm: cell.arm.to_owned(),
+            condition: cell.condition.to_owned(),
+            update,
+            value: self.error(place, Some(update)),
+            state,
+            unit: self.unit(place),
+            note,
+        }
+    }
+
+    fn units(&self) -> Vec<UnitRow> {
+        self.plan.places.iter().map(|place| self.unit_row(place)).collect()
+    }
+
+    fn unit_row(&self, place: &Place) -> UnitRow {
+        let arm = &self.study.arms[place.arm as usize];
+        let (cell, source) = self.study.cell(place);
+        let (state, note) = self.state(place);
+        let (what, from, to) = match place.measured {
+            Some(m) => {
+                let item = &self.study.measured[m as usize];
+                (Work::Measure(item.what.kind().to_owned()), item.update, item.update)
             }
+            None => (Work::Train, arm.from.map_or(0, |(_, at)| at), arm.updates),
+        };
+        let clipped = match self.outcome(place) {
+            Some(Short::Trained { clipped, .. }) => Some(*clipped),
+            _ => None,
+        };
+        // A measurement is this study's own, whoever trained the state.
+        let origin = arm.origin.clone().filter(|_| what == Work::Train).unwrap_or_default();
+        UnitRow {
+            unit: self.unit(place),
+            what,
+            arm: cell.arm.to_owned(),
+            condition: cell.condition.to_owned(),
+            source: source.to_string(),
+            from,
+            to,
+            state,
+            updates: to - from,
+            clipped,
+            origin,
+            note,
         }
-        table
     }
 
-    fn error_row(&self, place: &Place, update: u64) -> Vec<Value> {
-        let mut row = self.names(place).to_vec();
-        row.extend([update.into(), self.error(place, Some(update)).into()]);
-        row.extend(self.state(place));
-        row
+    fn provenance(&self) -> Vec<ProvenanceRow> {
+        let units = self.plan.units.iter().zip(&self.summaries);
+        let row = |(unit, summary): (&crate::plan::Unit, &Option<Summary>)| {
+            let Summary { content, head, seconds, .. } = *summary.as_ref()?;
+            Some(ProvenanceRow { unit: unit.id, content, head, seconds })
+        };
+        units.filter_map(row).collect()
     }
 
-    fn units(&self) -> Table {
-        let mut table = Table::new("units", &UNITS);
-        for place in &self.plan.places {
-            let arm = &self.study.arms[place.arm as usize];
-            let [source, name, condition] = self.names(place);
-            let [state, unit, note] = self.state(place);
-            let (what, from, to) = match place.measured {
-                Some(m) => {
-                    let item = &self.study.measured[m as usize];
-                    (crate::plan::kind(&item.what), item.update, item.update)
-                }
-                None => ("train".to_owned(), arm.from.map_or(0, |(_, at)| at), arm.updates),
-            };
-            let clipped = match self.summaries[place.unit as usize].as_ref().map(|s| &s.outcome) {
-                Some(Short::Trained { clipped, .. }) => Some(*clipped),
-                _ => None,
-            };
-            // A measurement is this study's own, whoever trained the state.
-            let origin =
-                arm.origin.clone().filter(|_| place.measured.is_none()).unwrap_or_default();
-            table.rows.push(vec![
-                unit,
-                what.into(),
-                name,
-                condition,
-                source,
-                from.into(),
-                to.into(),
-                state,
-                (to - from).into(),
-                clipped.into(),
-                origin.into(),
-                note,
-            ]);
-        }
-        table
-    }
-
-    fn provenance(&self) -> Table {
-        let columns = [
-            ("unit", Kind::Text),
-            ("content", Kind::Text),
-            ("head", Kind::Text),
-            ("seconds", Kind::Number),
-        ];
-        let mut table = Table::new("provenance", &columns);
-        for (unit, summary) in self.plan.units.iter().zip(&self.summaries) {
-            let Some(summary) = summary else { continue };
-            table.rows.push(vec![
-                unit.id.to_string().into(),
-                summary.content.as_str().into(),
-                summary.head.as_str().into(),
-                summary.seconds.into(),
-            ]);
-        }
-        table
-    }
-
-    fn measurements(&self, parts: &[String]) -> Table {
-        let mut table = Table::new("measurements", &MEASUREMENTS);
+    fn measurements(&self, parts: &[String]) -> Vec<MeasurementRow> {
+        let mut rows = Vec::new();
         for place in &self.plan.places {
             let Some(m) = place.measured else { continue };
-            let update = self.study.measured[m as usize].update;
-            let [state, _, note] = self.state(place);
-            // Enough to find it in units.csv; a table of findings repeats it on every row.
-            let unit: Value = self.plan.units[place.unit as usize].id.short().into();
-            let start = || {
-                let mut row = self.names(place).to_vec();
-                row.push(update.into());
-                row
+            let item = &self.study.measured[m as usize];
+            let (cell, source) = self.study.cell(place);
+            let (state, note) = self.state(place);
+            let nothing = MeasurementRow {
+                source: source.to_string(),
+                arm: cell.arm.to_owned(),
+                condition: cell.condition.to_owned(),
+                update: item.update,
+                quantity: item.what.kind().to_owned(),
+                cut: None,
+                part: None,
+                value: None,
+                note,
+                state,
+                // Enough to find it in units.csv; a table of findings repeats it on every row.
+                unit: self.unit(place).short(),
             };
-            let findings = match self.summaries[place.unit as usize].as_ref().map(|s| &s.outcome) {
+            let findings = match self.outcome(place) {
                 Some(Short::Measured { findings }) => findings.as_slice(),
                 _ => &[],
             };
-            let is_wanted = |f: &&Finding| parts.is_empty() || parts.contains(&f.part);
-            for finding in findings.iter().filter(is_wanted) {
-                let mut row = start();
-                row.extend([finding.quantity.as_str().into(), finding.cut.as_str().into()]);
-                row.extend([finding.part.as_str().into(), finding.value.into()]);
-                row.extend([finding.note.as_str().into(), state.clone(), unit.clone()]);
-                table.rows.push(row);
-            }
             if findings.is_empty() {
-                let what = crate::plan::kind(&self.study.measured[m as usize].what);
-                let mut row = start();
-                row.extend([what.into(), Value::Empty, Value::Empty, Value::Empty]);
-                row.extend([note, state, unit]);
-                table.rows.push(row);
+                rows.push(nothing.clone());
             }
+            let is_wanted = |f: &&Finding| parts.is_empty() || parts.contains(&f.part);
+            rows.extend(findings.iter().filter(is_wanted).map(|finding| MeasurementRow {
+                quantity: finding.quantity.clone(),
+                cut: Some(finding.cut.clone()),
+                part: Some(finding.part.clone()),
+                value: finding.value,
+                note: finding.note.clone(),
+                ..nothing.clone()
+            }));
         }
-        table
+        rows
     }
 
     /// `about.json`: what a reader must know beside the tables.
@@ -282,7 +269,7 @@ impl<'a> Results<'a> {
         Ok(json!({
             "study": self.study.name,
             "title": self.study.title,
-            "study file sha256": commit::file_hash(self.study),
+            "study file sha256": self.study.hash(),
             "numerics": backcut_kernels::NUMERICS_VERSION,
             "program": format!("backcut {}", env!("CARGO_PKG_VERSION")),
             "ledger head": ledger.head().to_string(),
@@ -296,73 +283,78 @@ impl<'a> Results<'a> {
     }
 }
 
-const ERRORS: [(&str, Kind); 8] = [
-    ("source", Kind::Text),
-    ("arm", Kind::Text),
-    ("condition", Kind::Text),
-    ("update", Kind::Count),
-    ("value", Kind::Number),
-    ("state", Kind::Text),
-    ("unit", Kind::Text),
-    ("note", Kind::Text),
-];
+/// The tables of a study.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tables {
+    /// Errors at the last update.
+    pub endpoints: Vec<EvaluationRow>,
+    /// Errors along training.
+    pub curves: Vec<EvaluationRow>,
+    /// Units of work, in every place that they fill.
+    pub units: Vec<UnitRow>,
+    /// Where results come from.
+    pub provenance: Vec<ProvenanceRow>,
+    /// Contrasts, judged.
+    pub analysis: Vec<AnalysisRow>,
+    /// What was measured; none if the study measures nothing.
+    pub measurements: Option<Vec<MeasurementRow>>,
+    /// Sources that a noninferiority study would need.
+    pub plans: Vec<PlanRow>,
+    /// Endpoints of unpaired sources.
+    pub comparisons: Vec<ComparisonRow>,
+}
 
-const UNITS: [(&str, Kind); 12] = [
-    ("unit", Kind::Text),
-    ("what", Kind::Text),
-    ("arm", Kind::Text),
-    ("condition", Kind::Text),
-    ("source", Kind::Text),
-    ("from", Kind::Count),
-    ("to", Kind::Count),
-    ("state", Kind::Text),
-    ("updates", Kind::Count),
-    ("clipped", Kind::Count),
-    ("origin", Kind::Text),
-    ("note", Kind::Text),
-];
+/// Files that are written into a folder, with their SHA-256.
+struct Files<'a> {
+    folder: &'a Path,
+    with_parquet: bool,
+    sums: Vec<String>,
+}
 
-const MEASUREMENTS: [(&str, Kind); 11] = [
-    ("source", Kind::Text),
-    ("arm", Kind::Text),
-    ("condition", Kind::Text),
-    ("update", Kind::Count),
-    ("quantity", Kind::Text),
-    ("cut", Kind::Text),
-    ("part", Kind::Text),
-    ("value", Kind::Number),
-    ("note", Kind::Text),
-    ("state", Kind::Text),
-    ("unit", Kind::Text),
-];
+impl Files<'_> {
+    fn put(&mut self, name: String, bytes: &[u8]) -> Result<(), StudyError> {
+        self.sums.push(format!("{}  {name}\n", Hash::of(bytes)));
+        publish(&self.folder.join(name), bytes)
+    }
+
+    fn table<R: Row>(&mut self, name: &str, rows: &[R]) -> Result<(), StudyError> {
+        let wrong = |error| StudyError::bug(format!("no table {name}: {error}"));
+        self.put(format!("{name}.csv"), &backcut_tables::to_csv(rows).map_err(wrong)?)?;
+        #[cfg(feature = "parquet")]
+        if self.with_parquet {
+            let bytes = backcut_tables::to_parquet(name, rows).map_err(wrong)?;
+            self.put(format!("{name}.parquet"), &bytes)?;
+        }
+        Ok(())
+    }
+}
 
 /// Writes tables into a folder, with their SHA-256 in `SHA256SUMS`, the ledger beside them one level up.
 pub fn write(
-    tables: &[Table],
+    tables: &Tables,
     about: &Json,
     store: &Store,
     folder: &Path,
     with_parquet: bool,
 ) -> Result<(), StudyError> {
-    let mut sums = Vec::new();
-    let mut put = |name: String, bytes: &[u8]| {
-        sums.push(format!("{}  {name}\n", backcut_training::sha256(bytes)));
-        publish(&folder.join(name), bytes)
-    };
-    for table in tables {
-        put(format!("{}.csv", table.name), table.to_csv().as_bytes())?;
-        #[cfg(feature = "parquet")]
-        if with_parquet {
-            put(format!("{}.parquet", table.name), &crate::table::to_parquet(table)?)?;
-        }
+    let mut files = Files { folder, with_parquet, sums: Vec::new() };
+    files.table(names::ENDPOINTS, &tables.endpoints)?;
+    files.table(names::CURVES, &tables.curves)?;
+    files.table(names::UNITS, &tables.units)?;
+    files.table(names::PROVENANCE, &tables.provenance)?;
+    files.table(names::ANALYSIS, &tables.analysis)?;
+    if let Some(rows) = &tables.measurements {
+        files.table(names::MEASUREMENTS, rows)?;
     }
-    #[cfg(not(feature = "parquet"))]
-    let _ = with_parquet;
-    let mut text = serde_json::to_string_pretty(about).unwrap_or_default();
-    text.push('\n');
-    put("about.json".to_owned(), text.as_bytes())?;
-    sums.sort_by(|a, b| a[64..].cmp(&b[64..]));
-    publish(&folder.join("SHA256SUMS"), sums.concat().as_bytes())?;
+    if !tables.plans.is_empty() {
+        files.table(names::PLANS, &tables.plans)?;
+    }
+    if !tables.comparisons.is_empty() {
+        files.table(names::COMPARISONS, &tables.comparisons)?;
+    }
+    files.put("about.json".to_owned(), format!("{about:#}\n").as_bytes())?;
+    files.sums.sort_by(|a, b| a[64..].cmp(&b[64..]));
+    publish(&folder.join("SHA256SUMS"), files.sums.concat().as_bytes())?;
     let ledger = store.ledger();
     if let (Ok(bytes), Some(above)) = (std::fs::read(&ledger), folder.parent()) {
         publish(&above.join("ledger.jsonl"), &bytes)?;

@@ -5,10 +5,12 @@ use std::fs;
 
 use backcut_ledger::status::check_asks;
 use backcut_ledger::{
-    Amendment, Body, Contrast as Commitment, Frozen, Hash, Ledger, LedgerError, Reused, Status, Utc,
+    Amendment, Body, Contrast as Commitment, Frozen, Hash, Ledger, LedgerError, Reused, Utc,
+    canonical_value,
 };
-use backcut_training::config::{canonical, differences};
-use backcut_training::sha256;
+use backcut_stats::philox::GENERATOR;
+use backcut_stats::{Contrast, DRAWS, SEED};
+use backcut_training::config::differences;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -78,7 +80,7 @@ pub fn is_new(study: &Study, store: &Store) -> Result<bool, StudyError> {
 fn note(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
     let units = plan.units.iter().map(|u| u.id).collect();
     let known = Known { canonical: study.canonical.clone(), units };
-    let mut text = serde_json::to_string(&known).unwrap_or_default();
+    let mut text = serde_json::to_string(&known).map_err(StudyError::bug)?;
     text.push('\n');
     publish(&store.study(&study.name), text.as_bytes())
 }
@@ -188,26 +190,28 @@ fn propose(
         is_reused[place.unit as usize] |= place.measured.is_none() && has_origin;
     }
     for (unit, is_reused) in plan.units.iter().zip(is_reused) {
-        let id = hash(&unit.id);
         match found.get(&unit.id) {
             Some(recorded) if is_reused => {
                 let content = Summary::load(store, &unit.id, *recorded)?.content;
-                frozen.reused.push(Reused { unit: id, content: parse(&content)? });
+                frozen.reused.push(Reused { unit: unit.id, content });
             }
-            _ => frozen.new.push(id),
+            _ => frozen.new.push(unit.id),
         }
     }
     frozen.existing = existing(study, store, &found)?;
+    let mut needed = Vec::new();
     for family in &study.families {
-        frozen.contrasts.extend(commitments(family));
+        for (commitment, contrast) in commitments(family).into_iter().zip(&family.params.contrasts)
+        {
+            let units = units_of(study, plan, family, contrast);
+            let units = units.iter().map(|u| plan.units[*u as usize].id);
+            needed.push((commitment.name.clone(), units.collect::<Vec<Hash>>()));
+            frozen.contrasts.push(commitment);
+        }
     }
     let needed = |contrast: &Commitment| {
-        let family =
-            study.families.iter().find(|f| commitments(f).iter().any(|c| c.name == contrast.name));
-        family.map_or_else(Vec::new, |f| {
-            let units = units_of(study, plan, f, &contrast.name);
-            units.iter().map(|u| hash(&plan.units[*u as usize].id)).collect()
-        })
+        let found = needed.iter().find(|(name, _)| *name == contrast.name);
+        found.map_or_else(Vec::new, |(_, units)| units.clone())
     };
     check_asks(ledger, &frozen, needed).map_err(|error| {
         StudyError::invalid(error, "ask for less, or use sources that nothing was computed on")
@@ -231,7 +235,7 @@ fn existing(
             Definition::Measure { .. } => false,
         };
         if is_ours {
-            existing.push(hash(id));
+            existing.push(*id);
         }
     }
     Ok(existing)
@@ -241,11 +245,11 @@ fn existing(
 /// bound, size, level, quantity) is part of the family's name there.
 pub fn commitments(family: &StudyFamily) -> Vec<Commitment> {
     let table = &family.table;
-    let settings = canonical(&json!({
+    let settings = canonical_value(&json!({
         "size": table.size, "alpha": table.alpha, "bound": table.bound,
         "margin": table.margin, "quantity": table.quantity, "at": table.at,
     }));
-    let commitment = |contrast: &backcut_stats::Contrast| Commitment {
+    let commitment = |contrast: &Contrast| Commitment {
         name: format!("{}: {}", table.name, contrast.name),
         family: format!("{} {settings}", table.name),
         expression: contrast.text.clone(),
@@ -254,12 +258,7 @@ pub fn commitments(family: &StudyFamily) -> Vec<Commitment> {
             (None, Some(margin)) => Some(format!("below {margin}")),
             (None, None) => None,
         },
-        asks: Some(match family.asks {
-            backcut_stats::Status::Confirmatory => Status::Confirmatory,
-            backcut_stats::Status::Prespecified => Status::Prespecified,
-            backcut_stats::Status::Descriptive => Status::Descriptive,
-            backcut_stats::Status::PostHoc => Status::PostHoc,
-        }),
+        asks: Some(family.asks),
     };
     family.params.contrasts.iter().map(commitment).collect()
 }
@@ -274,24 +273,11 @@ pub(crate) fn is_of(family: &StudyFamily, study: &Study, place: &Place) -> bool 
 }
 
 /// The units whose results a contrast uses, by index.
-pub fn units_of(study: &Study, plan: &Plan, family: &StudyFamily, commitment: &str) -> Vec<u32> {
-    let names = commitments(family);
-    let position = names.iter().position(|c| c.name == commitment);
-    let Some(contrast) = position.and_then(|p| family.params.contrasts.get(p)) else {
-        return Vec::new();
-    };
-    let cells: BTreeSet<&str> = contrast.cells().into_iter().collect();
-    let uses = |arm: &str, condition: &str| {
-        cells.contains(&*format!("{arm}@{condition}")) || cells.contains(&*format!("{arm}@*"))
-    };
-    let mut units: Vec<u32> = Vec::new();
-    for place in &plan.places {
-        let arm = &study.arms[place.arm as usize];
-        let (condition, _) = &study.grids[arm.grid].conditions[place.condition as usize];
-        if is_of(family, study, place) && uses(&arm.name, condition) {
-            units.push(place.unit);
-        }
-    }
+pub fn units_of(study: &Study, plan: &Plan, family: &StudyFamily, contrast: &Contrast) -> Vec<u32> {
+    let cells = contrast.cells();
+    let uses = |place: &Place| cells.iter().any(|name| study.cell(place).0.is_meant_by(name));
+    let places = plan.places.iter().filter(|place| is_of(family, study, place) && uses(place));
+    let mut units: Vec<u32> = places.map(|place| place.unit).collect();
     units.sort_unstable();
     units.dedup();
     units
@@ -299,26 +285,10 @@ pub fn units_of(study: &Study, plan: &Plan, family: &StudyFamily, commitment: &s
 
 /// The hash of everything that an analysis reads besides results.
 fn analysis_inputs(study: &Study) -> Hash {
-    let value = study.value();
     let inputs = json!({
-        "families": value["families"], "comparisons": value["comparisons"],
-        "draws": 100_000, "seed": 0, "generator": "philox4x32-10",
+        "families": study.families.iter().map(|f| &f.table).collect::<Vec<_>>(),
+        "comparisons": study.comparisons,
+        "draws": DRAWS, "seed": SEED, "generator": GENERATOR,
     });
-    Hash::of(canonical(&inputs).as_bytes())
-}
-
-/// A unit's id as the ledger writes it.
-pub fn hash(id: &UnitId) -> Hash {
-    Hash::from_bytes(*id.bytes())
-}
-
-/// Reads a hash.
-pub fn parse(text: &str) -> Result<Hash, StudyError> {
-    text.parse()
-        .map_err(|_| StudyError::invalid(format!("{text:?} is no hash"), "verify the folder"))
-}
-
-/// The hash of a study's canonical bytes, as the ledger has it.
-pub fn file_hash(study: &Study) -> String {
-    sha256(study.canonical.as_bytes())
+    Hash::of(canonical_value(&inputs).as_bytes())
 }

@@ -31,12 +31,23 @@ pub enum StudyError {
         /// What is wrong with it.
         what: String,
     },
+    /// Something that can not happen did: a defect of the program, not of what was asked for.
+    #[error("{what} (this is a bug)")]
+    Bug {
+        /// What happened.
+        what: String,
+    },
 }
 
 impl StudyError {
     /// An error in what was asked for.
     pub fn invalid(what: impl Display, hint: impl Display) -> Self {
         Self::Invalid { what: what.to_string(), hint: hint.to_string() }
+    }
+
+    /// A defect of the program.
+    pub fn bug(what: impl Display) -> Self {
+        Self::Bug { what: what.to_string() }
     }
 
     /// Puts the path beside what the file system said.
@@ -63,6 +74,7 @@ impl StudyError {
                 }
                 _ => "check the path, its permissions and the free space",
             },
+            Self::Bug { .. } => "please report it, with the command that led here",
             Self::Damaged { .. } => {
                 "`backcut study verify` lists everything that is damaged; remove the file to compute it again"
             }
@@ -70,37 +82,4 @@ impl StudyError {
     }
 }
 
-/// The known key nearest to one that is not known, if one is near.
-pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let candidate = known.into_iter().map(|k| (distance(key, k), k)).min()?;
-    (candidate.0 <= (key.len() / 2).max(2)).then_some(candidate.1)
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_of_the_keyboard_finds_its_key() {
-        let known = ["updates", "cut", "window", "conditions"];
-        assert_eq!(nearest("updats", known), Some("updates"));
-        assert_eq!(nearest("condition", known), Some("conditions"));
-        assert_eq!(nearest("xyzzy", known), None);
-    }
-}
+pub use backcut_text::nearest;

@@ -53,14 +53,14 @@
 //! assert_eq!((tally.computed, tally.failed), (8, 0));
 //!
 //! let tables = Results::read(&study, &plan, &store)?.tables(&store, &[])?;
-//! assert_eq!(tables[0].name, "endpoints");
-//! assert_eq!(tables[0].rows.len(), 8);
+//! assert_eq!(tables.endpoints.len(), 8);
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod analyse;
 pub mod builtin;
+mod cell;
 pub mod claim;
 pub mod collect;
 pub mod commit;
@@ -78,10 +78,10 @@ mod store;
 mod study;
 pub mod summary;
 mod systems;
-pub mod table;
 mod unit;
 pub mod verify;
 
+pub use cell::Cell;
 pub use error::StudyError;
 pub use plan::{Place, Plan, Unit};
 pub use resolve::EVALUATE_EVERY;

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_training::Precision;
-use backcut_training::config::canonical;
 
 use crate::study::Study;
 use crate::unit::{Definition, StateOf, UnitId};
@@ -76,7 +75,7 @@ const SECOND: &str = "2222222222222222222222222222222222222222222222222222222222
 
 impl Template {
     fn new(definition: &Definition) -> Self {
-        let text = canonical(&serde_json::to_value(definition).unwrap_or_default());
+        let text = definition.canonical();
         let seed = format!("\"seed\":{SEED}");
         let marks = [
             (Hole::Seed, SEED.to_string()),
@@ -254,21 +253,14 @@ impl Plan {
         let source = grid.sources[unit.source as usize];
         let what = unit.measured.map_or(String::new(), |m| {
             let item = &study.measured[m as usize];
-            format!(" {} at {}", kind(&item.what), item.update)
+            format!(" {} at {}", item.what.kind(), item.update)
         });
         format!("{}@{condition} source {source}{what}", arm.name)
     }
 }
 
-/// The name of a measurement's kind.
-pub fn kind(measurement: &backcut_measure::Measurement) -> String {
-    let value = serde_json::to_value(measurement).unwrap_or_default();
-    value["kind"].as_str().unwrap_or_default().to_owned()
-}
-
 fn stand_in(slot: usize) -> UnitId {
-    // Both are 64 hexadecimal digits.
-    [FIRST, SECOND][slot].parse().unwrap_or_else(|()| UnitId::of(b""))
+    UnitId::from_bytes([[0x11; 32], [0x22; 32]][slot])
 }
 
 fn train_definition(

@@ -2,46 +2,13 @@
 
 use std::time::Duration;
 
+pub use backcut_tables::UnitState;
+
 use crate::claim::{Claims, Seen};
 use crate::error::StudyError;
 use crate::plan::Plan;
 use crate::store::{Recorded, Store};
 use crate::unit::UnitId;
-
-/// The state of a unit.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum UnitState {
-    /// It has a result.
-    Done,
-    /// Somebody computes it.
-    Running,
-    /// It was begun, and nobody computes it.
-    Interrupted,
-    /// It failed.
-    Failed,
-    /// What it starts from failed.
-    Blocked,
-    /// Nobody has begun it.
-    Pending,
-}
-
-impl UnitState {
-    /// All states, in the order they are shown.
-    pub const ALL: [Self; 6] =
-        [Self::Done, Self::Running, Self::Interrupted, Self::Failed, Self::Blocked, Self::Pending];
-
-    /// The word in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Running => "running",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-            Self::Pending => "pending",
-        }
-    }
-}
 
 /// The states of all units of a plan, by index.
 pub fn states(

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use backcut_engine::Cut;
+use backcut_ledger::Status;
 use backcut_measure::Measurement;
-use backcut_stats::{FamilyParams, Status};
+use backcut_stats::FamilyParams;
 use backcut_systems::Stream;
 use backcut_training::{Optimizer, SystemChoice, sha256};
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 //! Ten thousand records are read in seconds because the long lists are skipped and only the seal is
 //! checked; `verify` checks the rest.
 
+use backcut_ledger::Hash;
 use backcut_measure::Finding;
-use backcut_training::sha256;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -18,9 +18,9 @@ pub struct Summary {
     /// The outcome.
     pub outcome: Short,
     /// SHA-256 of definition and outcome.
-    pub content: String,
+    pub content: Hash,
     /// The ledger's head when it began.
-    pub head: String,
+    pub head: Hash,
     /// Seconds of computing.
     pub seconds: f64,
 }
@@ -51,8 +51,8 @@ pub enum Short {
 struct Partial {
     unit: UnitId,
     outcome: PartialOutcome,
-    content: String,
-    head: String,
+    content: Hash,
+    head: Hash,
     seconds: f64,
 }
 
@@ -79,7 +79,7 @@ impl Summary {
         let text = std::fs::read_to_string(&path).map_err(StudyError::io(&path))?;
         let sealed = text.strip_suffix('\n').and_then(|t| t.rsplit_once('\n'));
         let (json, _) = sealed
-            .filter(|(json, seal)| sha256(json.as_bytes()) == *seal)
+            .filter(|(json, seal)| Hash::of(json.as_bytes()).to_string() == *seal)
             .ok_or_else(|| StudyError::damaged(&path, "its seal does not match its content"))?;
         let partial: Partial =
             serde_json::from_str(json).map_err(|e| StudyError::damaged(&path, e))?;

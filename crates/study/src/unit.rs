@@ -4,83 +4,15 @@
 //! the source, the unit it starts from (by id), and the version of the numerics. So the same unit is
 //! never computed twice, in whatever study it stands, and a changed definition is another unit.
 
-use std::fmt;
-use std::str::FromStr;
-
 use backcut_engine::Cut;
+use backcut_ledger::{Hash, canonical};
 use backcut_measure::Measurement;
 use backcut_systems::Stream;
 use backcut_training::{Optimizer, Precision, SystemChoice};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-/// The name of a unit: 32 bytes, written as 64 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UnitId([u8; 32]);
-
-impl UnitId {
-    /// The id of a definition's canonical bytes.
-    pub fn of(canonical: &[u8]) -> Self {
-        Self(Sha256::digest(canonical).into())
-    }
-
-    /// Enough of it for people.
-    pub fn short(&self) -> String {
-        self.to_string()[..12].to_owned()
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// The first byte, by which files are spread over folders.
-    pub fn first(&self) -> u8 {
-        self.0[0]
-    }
-}
-
-impl fmt::Display for UnitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for UnitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "UnitId({self})")
-    }
-}
-
-impl FromStr for UnitId {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let bytes = text.as_bytes();
-        if bytes.len() != 64 || bytes.iter().any(u8::is_ascii_uppercase) {
-            return Err(());
-        }
-        let mut id = [0; 32];
-        for (slot, pair) in id.iter_mut().zip(bytes.as_chunks::<2>().0) {
-            let pair = std::str::from_utf8(pair).map_err(|_| ())?;
-            *slot = u8::from_str_radix(pair, 16).map_err(|_| ())?;
-        }
-        Ok(Self(id))
-    }
-}
-
-impl Serialize for UnitId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for UnitId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|()| serde::de::Error::custom("not a unit's id"))
-    }
-}
+/// The name of a unit: the hash of its definition's canonical bytes.
+pub type UnitId = Hash;
 
 /// A state of another unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -152,8 +84,7 @@ impl Definition {
 
     /// The canonical JSON.
     pub fn canonical(&self) -> String {
-        let value = serde_json::to_value(self).unwrap_or_default();
-        backcut_training::config::canonical(&value)
+        canonical(self).expect("a definition has texts as keys, which is all that JSON asks")
     }
 
     /// The id.

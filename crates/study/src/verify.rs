@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use backcut_ledger::{Hash, Ledger};
-use backcut_training::{Checkpoint, sha256};
+use backcut_training::Checkpoint;
 
-use crate::commit::{hash, noted};
+use crate::commit::noted;
 use crate::error::StudyError;
 use crate::record::{Outcome, Record};
 use crate::store::{Recorded, Store, list};
@@ -55,7 +55,7 @@ pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError>
     for (id, recorded) in &ids {
         verify_record(&store, id, *recorded, ledger.as_ref(), &mut verified);
     }
-    let here: BTreeSet<Hash> = ids.iter().map(|(id, _)| hash(id)).collect();
+    let here: BTreeSet<Hash> = ids.iter().map(|(id, _)| *id).collect();
     if let Err(error) = completeness(&store, ledger.as_ref(), &here, &mut verified) {
         verified.problem(error);
     }
@@ -147,7 +147,7 @@ fn verify_record(
         let beside = store.beside(id).join(&file.name);
         verified.files += 1;
         match fs::read(&beside) {
-            Ok(bytes) if sha256(&bytes) != file.sha256 => {
+            Ok(bytes) if Hash::of(&bytes).to_string() != file.sha256 => {
                 verified
                     .problem(format!("{}: changed since the record was made", beside.display()));
             }
@@ -177,7 +177,7 @@ fn completeness(
         return Ok(());
     }
     for (name, (canonical, units)) in noted(store)? {
-        let done = units.iter().filter(|id| here.contains(&hash(id))).count();
+        let done = units.iter().filter(|id| here.contains(id)).count();
         if done < units.len() {
             verified
                 .notes
@@ -189,21 +189,20 @@ fn completeness(
             let path = store.study(&name);
             verified.problem(format!("{}: not the study that was frozen", path.display()));
         }
-        let planned: BTreeSet<Hash> = units.iter().map(hash).collect();
+        let planned: BTreeSet<Hash> = units.iter().copied().collect();
         let listed = frozen.new.iter().chain(frozen.reused.iter().map(|r| &r.unit));
         if let Some(odd) = listed.clone().find(|unit| !planned.contains(unit)) {
             let path = store.study(&name);
             verified.problem(format!("{}: unit {odd} is frozen and not planned", path.display()));
         }
         for reused in &frozen.reused {
-            let Ok(id) = reused.unit.to_string().parse::<UnitId>() else { continue };
-            let Some(recorded) = store.recorded(&id) else { continue };
-            if let Ok(record) = Record::load(store, &id, recorded)
+            let Some(recorded) = store.recorded(&reused.unit) else { continue };
+            if let Ok(record) = Record::load(store, &reused.unit, recorded)
                 && record.content != reused.content.to_string()
             {
                 verified.problem(format!(
                     "{}: study {name} reuses it with another content",
-                    store.record(&id, recorded).display()
+                    store.record(&reused.unit, recorded).display()
                 ));
             }
         }
@@ -225,7 +224,7 @@ fn verify_tables(folder: &Path, verified: &mut Verified) {
         let file = folder.join(name);
         verified.tables += 1;
         match fs::read(&file) {
-            Ok(bytes) if sha256(&bytes) == sum => {}
+            Ok(bytes) if Hash::of(&bytes).to_string() == sum => {}
             Ok(_) => {
                 verified.problem(format!("{}: changed since it was collected", file.display()));
             }

@@ -6,9 +6,9 @@ mod common;
 
 use std::sync::atomic::AtomicBool;
 
+use backcut_ledger::Status;
 use backcut_study::collect::Results;
 use backcut_study::runner::{RunOptions, run};
-use backcut_study::table::Value;
 use backcut_study::{Builtin, Plan, Store, commit, verify};
 use common::{TINY, study};
 
@@ -34,8 +34,7 @@ fn a_clock_that_was_set_back_changes_no_status() {
     let tally = run(&first, &plan, &store, &Builtin, &options, &stop, &mut |_| {}).unwrap();
     assert_eq!((tally.units, tally.computed, tally.left), (8, 8, 0));
     let tables = Results::read(&first, &plan, &store).unwrap().tables(&store, &[]).unwrap();
-    let analysis = tables.iter().find(|t| t.name == "analysis").unwrap();
-    assert_eq!(analysis.rows[0][15], Value::Text("confirmatory".into()));
+    assert_eq!(tables.analysis[0].status, Status::Confirmatory);
     let verified = verify::verify(folder.path(), None).unwrap();
     assert!(verified.is_sound(), "{:?}", verified.problems);
     assert!(verified.notes.iter().any(|n| n.contains("the line above's")), "{:?}", verified.notes);

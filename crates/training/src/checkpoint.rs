@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use backcut_engine::Layout;
 use backcut_kernels::NUMERICS_VERSION;
+use backcut_ledger::Hash;
 use backcut_systems::Stream;
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
@@ -21,7 +22,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::config::{RunConfig, Start, ValidRun, canonical};
-use crate::files::{hex, sha256, write_atomically};
+use crate::files::{sha256, write_atomically};
 use crate::optimizer::Moments;
 use crate::tensors::{KEY, Tensors};
 use crate::trainer::State;
@@ -194,7 +195,7 @@ fn digest<'a>(
         sha.update(format!("{name} {shape:?}\n"));
         sha.update(bytes);
     }
-    hex(sha.finalize().as_slice())
+    Hash::from_bytes(sha.finalize().into()).to_string()
 }
 
 impl Checkpoint {

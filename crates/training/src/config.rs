@@ -14,6 +14,9 @@ use crate::files::sha256;
 use crate::optimizer::Optimizer;
 use crate::trainer::Arm;
 
+/// The canonical JSON of a value: one definition for everything that is hashed.
+pub use backcut_ledger::canonical_value as canonical;
+
 /// Which system, and its settings.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,40 +194,6 @@ impl ValidRun {
     pub fn arm(&self) -> Arm {
         let RunConfig { cut, seed, stream, optimizer, .. } = self.config;
         Arm { cut, seed, stream, optimizer }
-    }
-}
-
-/// JSON with sorted keys and no spaces. (`serde_json`'s own order depends on a feature that any crate
-/// in the tree may switch on.)
-pub fn canonical(value: &Value) -> String {
-    let mut text = String::new();
-    write_canonical(value, &mut text);
-    text
-}
-
-fn write_canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| key.as_str());
-            text.push('{');
-            for (i, (key, value)) in entries.into_iter().enumerate() {
-                text.push_str(if i > 0 { "," } else { "" });
-                text.push_str(&Value::from(key.as_str()).to_string());
-                text.push(':');
-                write_canonical(value, text);
-            }
-            text.push('}');
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for (i, item) in items.iter().enumerate() {
-                text.push_str(if i > 0 { "," } else { "" });
-                write_canonical(item, text);
-            }
-            text.push(']');
-        }
-        scalar => text.push_str(&scalar.to_string()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use backcut_ledger::Hash;
 
 /// Where a file is written before it takes its place. One writer per folder (runs hold a lock), so a
 /// leftover of a killed writer is overwritten by the next.
@@ -32,15 +32,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 /// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(Sha256::digest(bytes).as_slice())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // writing to a string cannot fail
-        text
-    })
+    Hash::of(bytes).to_string()
 }
 
 #[cfg(test)]

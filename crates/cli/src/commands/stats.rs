@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use backcut_stats::planning::{Plan, plan_noninferiority};
 use backcut_stats::{
-    Bound, Contrast, Family, FamilyParams, Layout, Report, SourceTable, StatsError, forest, text,
+    Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
+    forest, text,
 };
+use backcut_text::Hinted as _;
 use serde::Serialize;
 
 use crate::exit::{UserError, Verdict};
@@ -50,10 +52,10 @@ pub struct Args {
     #[arg(long, default_value_t = 0.05)]
     alpha: f64,
     /// Bootstrap draws
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = DRAWS)]
     draws: usize,
     /// Seed of every draw
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = SEED)]
     seed: u64,
     /// Count all sign patterns up to this many sources (at most 40); draw a million above
     #[arg(long, value_name = "N", default_value_t = 24)]
@@ -238,26 +240,5 @@ fn title(file: &Path) -> String {
 }
 
 fn user_error(error: &StatsError) -> anyhow::Error {
-    let user = UserError::new(format!("failed to {error}"));
-    let hint = match error {
-        StatsError::MissingColumn { what: "the source column", .. } => {
-            "name it with --source COLUMN"
-        }
-        StatsError::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
-        StatsError::Unpaired { .. } => {
-            "complete the table, or leave those sources out with --drop-incomplete"
-        }
-        StatsError::Duplicate { .. } => {
-            "each source has one value per cell; remove one of the rows"
-        }
-        StatsError::NotFinite { .. } => "leave a missing value empty; failed runs are not numbers",
-        StatsError::Syntax { .. } => "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
-        StatsError::Parameter { name: "contrasts", .. } => {
-            "give --contrast \"[a] - [b]\" or --values COLUMN"
-        }
-        StatsError::TooFewSources { .. } => "measure more sources; rows of one source do not count",
-        StatsError::ZeroDenominator { .. } => "a ratio needs denominators away from zero",
-        _ => return user.into(),
-    };
-    user.hint(hint).into()
+    UserError::new(format!("failed to {error}")).hint(error.hint()).into()
 }

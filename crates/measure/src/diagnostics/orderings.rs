@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use backcut_stats::agreement::{Agreement, LabelPair, label_agreement};
 use backcut_stats::bootstrap::mean_interval;
+use backcut_stats::{DRAWS, SEED};
 
 use crate::measurement::MeasureError;
 
-/// Bootstrap draws, levels and seed of every interval here.
-const DRAWS: usize = 100_000;
+/// The levels of every interval here.
 const LEVELS: [f64; 2] = [0.025, 0.975];
-const SEED: u64 = 0;
 
 /// The graphs of one case in two orderings: a value per graph, lower is better.
 #[derive(Clone, PartialEq, Debug)]

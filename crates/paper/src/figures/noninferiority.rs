@@ -80,7 +80,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
                 row.family,
                 row.kind(),
                 row.status,
-                row.verdict
+                row.decision()
             )
         },
     );

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
+use backcut_tables::rows::EvaluationRow;
 
 use super::ErrorWords;
 use crate::data::Data;
 use crate::error::ReportError;
 use crate::format;
-use crate::results::{Evaluation, Results, Study};
+use crate::results::{Results, Study};
 
 const NAME: &str = "curves";
 
@@ -107,28 +108,27 @@ impl<'a> Panels<'a> {
     }
 
     /// The update at which an arm starts, if it is not the first.
-    fn start(&self, arm: &str) -> Option<f64> {
+    fn start(&self, arm: &str) -> Option<u64> {
         let unit = self.study.units.iter().find(|u| u.arm == arm)?;
-        unit.from.parse().ok().filter(|from| *from > 0.0)
+        Some(unit.from).filter(|from| *from > 0)
     }
 
     /// An arm that branches off another begins at that one's value of that update.
     fn curve(&self, line: &Line<'_>, condition: &str) -> Curve {
         let rows = || self.study.curves.iter().filter(|r| r.condition == condition);
-        let is_own = |r: &&Evaluation| r.arm == line.arm && r.value.is_some();
+        let is_own = |r: &&EvaluationRow| r.arm == line.arm && r.value.is_some();
         let own: BTreeSet<&str> = rows().filter(is_own).map(|r| r.source.as_str()).collect();
         let start = line.parent.and_then(|parent| Some((parent, self.start(line.arm)?)));
-        let begins = |row: &Evaluation| {
-            start.is_some_and(|(parent, at)| row.arm == parent && row.update == Some(at))
+        let begins = |row: &EvaluationRow| {
+            start.is_some_and(|(parent, at)| row.arm == parent && row.update == at)
                 && own.contains(row.source.as_str())
         };
         let mut sources: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         let mut at: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for row in rows().filter(|row| row.arm == line.arm || begins(row)) {
-            let (Some(update), Some(value)) = (row.update, row.value) else { continue };
-            if update >= 0.0 && value > 0.0 {
-                sources.entry(row.source.clone()).or_default().push((update, value));
-                at.entry(update as u64).or_default().push(value);
+            if let Some(value) = row.value.filter(|value| *value > 0.0) {
+                sources.entry(row.source.clone()).or_default().push((row.update as f64, value));
+                at.entry(row.update).or_default().push(value);
             }
         }
         for points in sources.values_mut() {
@@ -178,7 +178,7 @@ impl<'a> Panels<'a> {
             }
         }
         let starts = drawn.iter().filter_map(|(i, _)| self.start(self.lines[*i].arm));
-        let mut starts: Vec<u64> = starts.map(|start| start as u64).collect();
+        let mut starts: Vec<u64> = starts.collect();
         starts.sort_unstable();
         starts.dedup();
         for start in starts {

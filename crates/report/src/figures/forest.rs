@@ -3,19 +3,20 @@
 use std::fmt::Write as _;
 
 use backcut_draw::{Drawing, Key, Mark, Panel, Row, Rows, Series};
+use backcut_ledger::Status;
 
 use crate::data::Data;
 use crate::error::ReportError;
 use crate::escape::csv;
 use crate::format::{estimate, exact};
-use crate::results::{Judged, Results, Study};
+use crate::results::{Judged, Study};
 
 const NAME: &str = "forest";
 
 /// A row whose reach is this much smaller than its panel's gets another panel, or it would be a dot at zero.
 const SMALLER: f64 = 20.0;
 
-pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportError> {
+pub(super) fn draw(study: &Study) -> Result<Drawing, ReportError> {
     if study.analysis.is_empty() {
         let why = format!("{} has no family of contrasts that was analysed", study.name);
         return Err(ReportError::missing(NAME, why));
@@ -33,10 +34,12 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
                 "{},{},{}",
                 [family, &row.contrast, &row.expression].map(csv).join(","),
                 numbers.join(","),
-                [&row.bound, &row.verdict, &row.status].map(|text| csv(text)).join(",")
+                [row.bound.clone(), row.decision(), row.status.to_string()]
+                    .map(|text| csv(&text))
+                    .join(",")
             );
             if row.mean.is_none() {
-                gaps.gap(format!("{} of {family}: {}", row.contrast, row.verdict));
+                gaps.gap(format!("{} of {family}: {}", row.contrast, row.decision()));
             }
         }
         let mut shown: Vec<&Judged> = rows().filter(|row| row.mean.is_some()).collect();
@@ -46,7 +49,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
             let largest = shown.iter().map(|row| reach(row)).fold(0.0, f64::max);
             let (now, later): (Vec<&Judged>, Vec<&Judged>) =
                 shown.into_iter().partition(|row| reach(row) * SMALLER >= largest);
-            panels.push(panel(results, study, &title, &now));
+            panels.push(panel(&title, &now));
             shown = later;
         }
     }
@@ -60,7 +63,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
         title: format!("Contrasts of {}", study.name),
         caption: format!(
             "Estimates with the interval of their family, which decides (thin), and the pointwise 95% source-bootstrap \
-             interval where the cells are at hand (thick). One panel per family; contrasts of much smaller size have a panel of \
+             interval (thick). One panel per family; contrasts of much smaller size have a panel of \
              their own.{}",
             gaps.gap_sentence()
         ),
@@ -79,19 +82,16 @@ fn reach(row: &Judged) -> f64 {
     [row.mean, row.lower, row.upper].into_iter().flatten().map(f64::abs).fold(0.0, f64::max)
 }
 
-fn panel(results: &Results, study: &Study, title: &str, judged: &[&Judged]) -> Panel {
+fn panel(title: &str, judged: &[&Judged]) -> Panel {
     let row = |row: &&Judged| {
         let mean = row.mean.unwrap_or_default();
         let ends = [row.lower.unwrap_or(mean), row.upper.unwrap_or(mean)];
-        // The cells that are at hand must be those that were judged.
-        let own = results.estimate(&study.name, &row.expression).ok();
-        let own = own.filter(|e| (e.mean - mean).abs() <= 1e-9 * mean.abs());
         let text = format!(
             "{}: {}, {}; {}; {}; {}",
             row.contrast,
             estimate(mean, row.interval()),
             row.kind(),
-            row.verdict,
+            row.decision(),
             row.status,
             row.expression
         );
@@ -99,8 +99,8 @@ fn panel(results: &Results, study: &Study, title: &str, judged: &[&Judged]) -> P
             series: Series::BLUE,
             value: mean,
             wide: Some(ends),
-            narrow: own.and_then(|e| e.interval),
-            open: !matches!(row.status.as_str(), "confirmatory" | "prespecified"),
+            narrow: row.pointwise,
+            open: !matches!(row.status, Status::Confirmatory | Status::Prespecified),
             text,
         };
         Row { name: row.contrast.clone(), note: estimate(mean, row.interval()), marks: vec![mark] }

@@ -218,8 +218,8 @@ impl Page {
             fact(key, value);
         }
         if !study.provenance.is_empty() {
-            let seconds: f64 = study.provenance.iter().filter_map(|p| p.seconds).sum();
-            let mut heads: Vec<&str> = study.provenance.iter().map(|p| p.head.as_str()).collect();
+            let seconds: f64 = study.provenance.iter().map(|p| p.seconds).sum();
+            let mut heads: Vec<_> = study.provenance.iter().map(|p| p.head).collect();
             heads.sort_unstable();
             heads.dedup();
             let words = format!(

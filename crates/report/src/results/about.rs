@@ -78,11 +78,9 @@ fn scalar(value: &Value) -> String {
 }
 
 fn read(path: &Path) -> Result<Option<String>, ReportError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            Err(ReportError::Unreadable { path: path.to_owned(), problem: error.to_string() })
-        }
-    }
+    let text = super::read::bytes(path)?.map(String::from_utf8).transpose();
+    text.map_err(|error| ReportError::Unreadable {
+        path: path.to_owned(),
+        problem: error.to_string(),
+    })
 }

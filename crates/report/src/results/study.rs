@@ -3,31 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use backcut_ledger::Status;
+use backcut_tables::rows::{
+    AgreementRow, AnalysisRow, EvaluationRow, FindingRow, MeasurementRow, ProvenanceRow, UnitRow,
+};
+use backcut_tables::{Judgement, UnitState};
+
 use super::about;
 use super::cells::canonical_condition;
-use super::read::Rows;
+use super::read::{self, rows};
 use crate::error::ReportError;
-
-/// An evaluation error at one update, or why there is none.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Evaluation {
-    /// The training seed or stream.
-    pub source: String,
-    /// The arm.
-    pub arm: String,
-    /// The condition, numbers with two decimals.
-    pub condition: String,
-    /// The update, if one was reached.
-    pub update: Option<f64>,
-    /// The error in square metres; only of a unit that is done.
-    pub value: Option<f64>,
-    /// done, failed, pending, running or interrupted.
-    pub state: String,
-    /// The unit.
-    pub unit: String,
-    /// What the unit says about itself.
-    pub note: String,
-}
 
 /// A contrast as the study judged it.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,34 +23,83 @@ pub struct Judged {
     pub contrast: String,
     /// Its expression over cells.
     pub expression: String,
-    /// The predicted direction, in the study's words.
-    pub direction: String,
     /// How many sources it rests on.
-    pub sources: Option<f64>,
+    pub sources: Option<u64>,
     /// The estimate.
     pub mean: Option<f64>,
     /// The lower end.
     pub lower: Option<f64>,
     /// The upper end.
     pub upper: Option<f64>,
-    /// The kind of bound: two-sided or one-sided.
+    /// The pointwise interval.
+    pub pointwise: Option<[f64; 2]>,
+    /// The kind of bound, in words.
     pub bound: String,
     /// The level.
     pub level: Option<f64>,
     /// The family's size.
-    pub size: Option<f64>,
+    pub size: Option<u64>,
     /// The exact test's p-value.
     pub exact_p: Option<f64>,
     /// The smallest p-value that was possible.
     pub floor: Option<f64>,
-    /// Sources that agree, as written.
-    pub agreeing: String,
-    /// The decision in words.
-    pub verdict: String,
-    /// confirmatory, prespecified, descriptive or post hoc.
-    pub status: String,
+    /// Sources that agree.
+    pub agreeing: Option<u64>,
+    /// The decision; none where nothing was to be decided.
+    pub verdict: Option<Judgement>,
+    /// What it may claim.
+    pub status: Status,
     /// Why the ledger granted the status.
     pub why: String,
+}
+
+impl From<AnalysisRow> for Judged {
+    fn from(row: AnalysisRow) -> Self {
+        Self {
+            family: row.family,
+            contrast: row.contrast,
+            expression: row.expression,
+            sources: row.sources,
+            mean: row.mean,
+            lower: row.lower,
+            upper: row.upper,
+            pointwise: row.pointwise_lower.zip(row.pointwise_upper).map(<[f64; 2]>::from),
+            bound: row.bound.to_string(),
+            level: Some(row.level),
+            size: Some(row.size),
+            exact_p: row.exact_p,
+            floor: row.floor,
+            agreeing: row.agreeing,
+            verdict: Some(row.verdict),
+            status: row.status,
+            why: row.why,
+        }
+    }
+}
+
+/// Agreements of the analytic system as rows of an analysis: descriptive, nothing of it is frozen.
+impl From<AgreementRow> for Judged {
+    fn from(row: AgreementRow) -> Self {
+        Self {
+            family: row.quantity,
+            contrast: row.ordering,
+            expression: String::new(),
+            sources: None,
+            mean: Some(row.value.0),
+            lower: Some(row.lower.0),
+            upper: Some(row.upper.0),
+            pointwise: None,
+            bound: "pointwise 95% over seeds".into(),
+            level: None,
+            size: None,
+            exact_p: None,
+            floor: None,
+            agreeing: None,
+            verdict: None,
+            status: Status::Descriptive,
+            why: String::new(),
+        }
+    }
 }
 
 impl Judged {
@@ -76,10 +110,16 @@ impl Judged {
 
     /// Sources that agree, of how many.
     pub fn agreement(&self) -> String {
-        match self.sources {
-            Some(n) if self.agreeing.parse::<u64>().is_ok() => format!("{}/{n}", self.agreeing),
-            _ => self.agreeing.clone(),
+        match (self.agreeing, self.sources) {
+            (Some(agreeing), Some(n)) => format!("{agreeing}/{n}"),
+            (Some(agreeing), None) => agreeing.to_string(),
+            (None, _) => String::new(),
         }
+    }
+
+    /// The decision in words.
+    pub fn decision(&self) -> String {
+        self.verdict.as_ref().map(Judgement::to_string).unwrap_or_default()
     }
 
     /// The kind of interval in words: bound, level, family.
@@ -94,56 +134,6 @@ impl Judged {
         let size = self.size.map_or_else(String::new, |m| format!(", family of {m}"));
         format!("{}{level}{size}", self.bound)
     }
-}
-
-/// One number that was measured at a state.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Measurement {
-    /// The training seed or stream.
-    pub source: String,
-    /// The arm whose state was measured.
-    pub arm: String,
-    /// The condition.
-    pub condition: String,
-    /// The update of the state.
-    pub update: Option<f64>,
-    /// What was measured.
-    pub quantity: String,
-    /// Under which cut.
-    pub cut: String,
-    /// Which part: a parameter group, a layer, a window.
-    pub part: String,
-    /// The number; absent where it does not exist.
-    pub value: Option<f64>,
-    /// Why not, or anything else.
-    pub note: String,
-    /// The state of the unit.
-    pub state: String,
-}
-
-/// One unit of work.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Unit {
-    /// Its name.
-    pub unit: String,
-    /// Its arm.
-    pub arm: String,
-    /// Its condition.
-    pub condition: String,
-    /// Its source.
-    pub source: String,
-    /// The update it starts from, as written.
-    pub from: String,
-    /// done, failed, pending, running or interrupted.
-    pub state: String,
-    /// Updates done.
-    pub updates: Option<f64>,
-    /// Updates whose gradient was clipped (global norm).
-    pub clipped: Option<f64>,
-    /// The study that it was made for, if this one only reuses it.
-    pub origin: String,
-    /// What it says about itself.
-    pub note: String,
 }
 
 /// A table that is shown as it is.
@@ -169,23 +159,10 @@ impl Extra {
     }
 }
 
-/// Where a unit's result comes from.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Provenance {
-    /// The unit.
-    pub unit: String,
-    /// The hash of its result.
-    pub content: String,
-    /// The ledger head it ran under.
-    pub head: String,
-    /// How long it took.
-    pub seconds: Option<f64>,
-}
-
 /// Every source that was planned, with its value once the unit is done.
 pub type SourceValues = BTreeMap<String, Option<f64>>;
 
-/// Arm and condition to sources and values.
+/// Arm and condition, in its one spelling, to sources and values.
 pub(super) type Cells = BTreeMap<(String, String), SourceValues>;
 
 /// One study's tables.
@@ -194,17 +171,17 @@ pub struct Study {
     /// The folder's name.
     pub name: String,
     /// Errors at the last update.
-    pub endpoints: Vec<Evaluation>,
+    pub endpoints: Vec<EvaluationRow>,
     /// Errors along training.
-    pub curves: Vec<Evaluation>,
+    pub curves: Vec<EvaluationRow>,
     /// Contrasts.
     pub analysis: Vec<Judged>,
     /// Measurements.
-    pub measurements: Vec<Measurement>,
+    pub measurements: Vec<MeasurementRow>,
     /// Units of work.
-    pub units: Vec<Unit>,
+    pub units: Vec<UnitRow>,
     /// Where results come from.
-    pub provenance: Vec<Provenance>,
+    pub provenance: Vec<ProvenanceRow>,
     /// Plans and comparisons, shown as they are.
     pub extras: Vec<Extra>,
     /// Facts about the run, flattened.
@@ -228,11 +205,12 @@ pub(super) fn holds_a_study(folder: &Path) -> bool {
 
 impl Study {
     pub(super) fn open(name: String, folder: &Path) -> Result<Self, ReportError> {
-        let endpoints = evaluations(&folder.join("endpoints.csv"))?;
+        let endpoints: Vec<EvaluationRow> = rows(&folder.join("endpoints.csv"))?;
         let mut cells = Cells::new();
         for row in &endpoints {
-            let cell = cells.entry((row.arm.clone(), row.condition.clone())).or_default();
-            let value = row.value.filter(|_| row.state == "done");
+            let place = (row.arm.clone(), canonical_condition(&row.condition));
+            let cell = cells.entry(place).or_default();
+            let value = row.value.filter(|_| row.state == UnitState::Done);
             if cell.insert(row.source.clone(), value).is_some() {
                 let problem = format!(
                     "source {}, arm {} and condition {} appear twice",
@@ -242,20 +220,17 @@ impl Study {
                 return Err(ReportError::Table { path, row: 0, problem });
             }
         }
+        let judged: Vec<AnalysisRow> = rows(&folder.join("analysis.csv"))?;
+        let agreements: Vec<AgreementRow> = rows(&folder.join(AGREEMENT))?;
+        let judged = judged.into_iter().map(Judged::from);
+        let mut measurements: Vec<MeasurementRow> = rows(&folder.join("measurements.csv"))?;
+        measurements.extend(costs(&folder.join(COST))?);
         Ok(Self {
-            curves: evaluations(&folder.join("curves.csv"))?,
-            analysis: {
-                let mut rows = analysis(&folder.join("analysis.csv"))?;
-                rows.extend(agreements(&folder.join(AGREEMENT))?);
-                rows
-            },
-            measurements: {
-                let mut rows = measurements(&folder.join("measurements.csv"))?;
-                rows.extend(costs(&folder.join(COST))?);
-                rows
-            },
-            units: units(&folder.join("units.csv"))?,
-            provenance: provenance(&folder.join("provenance.csv"))?,
+            curves: rows(&folder.join("curves.csv"))?,
+            analysis: judged.chain(agreements.into_iter().map(Judged::from)).collect(),
+            measurements,
+            units: rows(&folder.join("units.csv"))?,
+            provenance: rows(&folder.join("provenance.csv"))?,
             extras: extras(folder)?,
             about: about::facts(&folder.join("about.json"))?,
             name,
@@ -270,194 +245,39 @@ impl Study {
     }
 
     /// Units by state, sorted by state, without those of other studies; endpoints stand in if there is no table of units.
-    pub fn states(&self) -> BTreeMap<&str, usize> {
+    pub fn states(&self) -> BTreeMap<&'static str, usize> {
         let mut states = BTreeMap::new();
         for unit in self.units.iter().filter(|u| u.origin.is_empty()) {
-            *states.entry(unit.state.as_str()).or_default() += 1;
+            *states.entry(unit.state.word()).or_default() += 1;
         }
         if self.units.is_empty() {
             for row in &self.endpoints {
-                *states.entry(row.state.as_str()).or_default() += 1;
+                *states.entry(row.state.word()).or_default() += 1;
             }
         }
         states
     }
 }
 
-fn evaluations(path: &Path) -> Result<Vec<Evaluation>, ReportError> {
-    let names = &["source", "arm", "condition", "update", "value", "state", "unit", "note"];
-    Rows::open(path, names)?.map(|row| {
-        Ok(Evaluation {
-            source: row.text(0),
-            arm: row.text(1),
-            condition: canonical_condition(&row.text(2)),
-            update: row.number(3)?,
-            value: row.number(4)?,
-            state: row.text(5),
-            unit: row.text(6),
-            note: row.text(7),
-        })
-    })
-}
-
-fn analysis(path: &Path) -> Result<Vec<Judged>, ReportError> {
-    let names = &[
-        "family",
-        "contrast",
-        "expression",
-        "direction",
-        "sources",
-        "mean",
-        "lower",
-        "upper",
-        "bound",
-        "level",
-        "size",
-        "exact_p",
-        "floor",
-        "agreeing",
-        "verdict",
-        "status",
-        "why",
-    ];
-    Rows::open(path, names)?.map(|row| {
-        Ok(Judged {
-            family: row.text(0),
-            contrast: row.text(1),
-            expression: row.text(2),
-            direction: row.text(3),
-            sources: row.number(4)?,
-            mean: row.number(5)?,
-            lower: row.number(6)?,
-            upper: row.number(7)?,
-            bound: row.text(8),
-            level: row.number(9)?,
-            size: row.number(10)?,
-            exact_p: row.number(11)?,
-            floor: row.number(12)?,
-            agreeing: row.text(13),
-            verdict: row.text(14),
-            status: row.text(15),
-            why: row.text(16),
-        })
-    })
-}
-
-/// Agreements of the analytic system as rows of an analysis: descriptive, nothing of it is frozen.
-fn agreements(path: &Path) -> Result<Vec<Judged>, ReportError> {
-    let names = &["quantity", "ordering", "value", "lower", "upper"];
-    Rows::open(path, names)?.map(|row| {
-        Ok(Judged {
-            family: row.text(0),
-            contrast: row.text(1),
-            expression: String::new(),
-            direction: String::new(),
-            sources: None,
-            mean: row.number(2)?,
-            lower: row.number(3)?,
-            upper: row.number(4)?,
-            bound: "pointwise 95% over seeds".into(),
-            level: None,
-            size: None,
-            exact_p: None,
-            floor: None,
-            agreeing: String::new(),
-            verdict: String::new(),
-            status: "descriptive".into(),
-            why: String::new(),
-        })
-    })
-}
-
 /// Costs of one update as measurements at no condition in particular.
-fn costs(path: &Path) -> Result<Vec<Measurement>, ReportError> {
-    let names = &["checkpoint", "quantity", "cut", "part", "value", "note"];
-    let rows = Rows::open(path, names)?.map(|row| {
-        Ok(Measurement {
-            source: row.text(0),
-            arm: String::new(),
-            condition: "any".to_owned(),
-            update: None,
-            quantity: row.text(1),
-            cut: row.text(2),
-            part: row.text(3),
-            value: row.number(4)?,
-            note: row.text(5),
-            state: "done".to_owned(),
-        })
-    })?;
+fn costs(path: &Path) -> Result<Vec<MeasurementRow>, ReportError> {
+    let findings: Vec<FindingRow> = rows(path)?;
     // The rows over all states repeat the others.
-    Ok(rows.into_iter().filter(|row| row.source != "all").collect())
-}
-
-fn measurements(path: &Path) -> Result<Vec<Measurement>, ReportError> {
-    let names = &[
-        "source",
-        "arm",
-        "condition",
-        "update",
-        "quantity",
-        "cut",
-        "part",
-        "value",
-        "note",
-        "state",
-    ];
-    Rows::open(path, names)?.map(|row| {
-        Ok(Measurement {
-            source: row.text(0),
-            arm: row.text(1),
-            condition: canonical_condition(&row.text(2)),
-            update: row.number(3)?,
-            quantity: row.text(4),
-            cut: row.text(5),
-            part: row.text(6),
-            value: row.number(7)?,
-            note: row.text(8),
-            state: row.text(9),
-        })
-    })
-}
-
-fn units(path: &Path) -> Result<Vec<Unit>, ReportError> {
-    let names = &[
-        "unit",
-        "arm",
-        "condition",
-        "source",
-        "from",
-        "state",
-        "updates",
-        "clipped",
-        "note",
-        "?origin",
-    ];
-    Rows::open(path, names)?.map(|row| {
-        Ok(Unit {
-            unit: row.text(0),
-            arm: row.text(1),
-            condition: canonical_condition(&row.text(2)),
-            source: row.text(3),
-            from: row.text(4),
-            state: row.text(5),
-            updates: row.number(6)?,
-            clipped: row.number(7)?,
-            note: row.text(8),
-            origin: row.text(9),
-        })
-    })
-}
-
-fn provenance(path: &Path) -> Result<Vec<Provenance>, ReportError> {
-    let names = &["unit", "content", "head", "seconds"];
-    Rows::open(path, names)?.map(|row| {
-        Ok(Provenance {
-            unit: row.text(0),
-            content: row.text(1),
-            head: row.text(2),
-            seconds: row.number(3)?,
-        })
-    })
+    let of_states = findings.into_iter().filter(|row| row.checkpoint != "all");
+    let measurement = |row: FindingRow| MeasurementRow {
+        source: row.checkpoint,
+        arm: String::new(),
+        condition: "any".to_owned(),
+        update: 0,
+        quantity: row.quantity,
+        cut: Some(row.cut),
+        part: Some(row.part),
+        value: row.value.map(|value| value.0),
+        note: row.note,
+        state: UnitState::Done,
+        unit: String::new(),
+    };
+    Ok(of_states.map(measurement).collect())
 }
 
 /// Tables that only some studies have.
@@ -470,11 +290,7 @@ fn extras(folder: &Path) -> Result<Vec<Extra>, ReportError> {
     let mut extras = Vec::new();
     for (file, title) in EXTRAS {
         let path = folder.join(file);
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(ReportError::Unreadable { path, problem: error.to_string() }),
-        };
+        let Some(bytes) = read::bytes(&path)? else { continue };
         let raw = backcut_stats::table::RawTable::from_csv(&bytes)
             .map_err(|error| ReportError::Table { path, row: 0, problem: error.to_string() })?;
         let rows = raw.rows.into_iter().map(|(_, row)| row).collect();

@@ -28,8 +28,8 @@ pub fn contrasts(studies: &[&Study]) -> Table {
                 numbers[2],
                 csv(&row.bound),
                 row.exact_p.map_or_else(String::new, exact),
-                csv(&row.verdict),
-                csv(&row.status),
+                csv(&row.decision()),
+                csv(&row.status.to_string()),
                 csv(&row.why)
             );
         }
@@ -82,7 +82,7 @@ fn cells(study: &str, row: &Judged) -> Vec<String> {
         format!("{} ({})", row.kind(), row.family),
         row.agreement(),
         p + &floor,
-        row.verdict.clone(),
-        row.status.clone() + &why,
+        row.decision(),
+        row.status.to_string() + &why,
     ]
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use backcut_tables::UnitState;
+
 use super::Table;
 use crate::escape::csv;
-use crate::format::exact;
 use crate::results::Study;
 
 /// More rows than this go to the CSV only.
@@ -20,40 +21,42 @@ pub fn units(studies: &[&Study]) -> Table {
         let words: Vec<String> = states.iter().map(|(s, n)| format!("{n} {s}")).collect();
         summary.push(format!("{}: {total} units ({})", study.name, words.join(", ")));
         for unit in &study.units {
-            let number = |v: Option<f64>| v.map_or_else(String::new, exact);
+            let unit_id = unit.unit.to_string();
             let _ = writeln!(
                 file,
                 "{},{},{},{}",
                 [
                     study.name.as_str(),
-                    &unit.unit,
+                    &unit_id,
                     &unit.arm,
                     &unit.condition,
                     &unit.source,
-                    &unit.state
+                    unit.state.word(),
                 ]
                 .map(csv)
                 .join(","),
-                number(unit.updates),
-                number(unit.clipped),
+                unit.updates,
+                unit.clipped.map_or_else(String::new, |count| count.to_string()),
                 csv(&unit.note)
             );
-            if unit.state != "done" && unit.origin.is_empty() {
-                rows.push(vec![
+            if unit.state != UnitState::Done && unit.origin.is_empty() {
+                let row = vec![
                     study.name.clone(),
                     unit.arm.clone(),
                     unit.condition.clone(),
                     unit.source.clone(),
-                    unit.state.clone(),
+                    unit.state.to_string(),
                     unit.note.clone(),
-                ]);
+                ];
+                rows.push((unit.state, row));
             }
         }
     }
     let count = rows.len();
     // Failures first: they say why; what has not run yet says nothing.
-    rows.sort_by_key(|row| (row[4] != "failed", row[4].clone()));
+    rows.sort_by_key(|(state, _)| (*state != UnitState::Failed, state.word()));
     rows.truncate(SHOWN);
+    let rows = rows.into_iter().map(|(_, row)| row).collect();
     let mut notes = summary;
     if count == 0 {
         notes.push("Every unit is done.".into());

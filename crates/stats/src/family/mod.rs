@@ -7,5 +7,5 @@
 mod params;
 mod run;
 
-pub use params::{Bound, Family, FamilyParams, MIN_SOURCES};
+pub use params::{Bound, BoundError, DRAWS, Family, FamilyParams, MIN_SOURCES, SEED};
 pub use run::{Report, Row, SMALL_SAMPLE};

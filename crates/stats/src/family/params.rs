@@ -1,17 +1,25 @@
 //! What a family is made of, and the check that lets it run.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::Serialize;
 
 use crate::contrast::Contrast;
 use crate::error::StatsError;
 use crate::signflip::{MAX_EXACT, SignFlipOptions};
-use crate::verdict::Status;
 
 /// Fewer sources than this make no interval.
 pub const MIN_SOURCES: usize = 4;
 
+/// Draws of every bootstrap that does not say otherwise.
+pub const DRAWS: usize = 100_000;
+
+/// The seed of those draws.
+pub const SEED: u64 = 0;
+
 /// The least and the most draws that are accepted.
-const DRAWS: std::ops::RangeInclusive<usize> = 1_000..=10_000_000;
+const ACCEPTED_DRAWS: std::ops::RangeInclusive<usize> = 1_000..=10_000_000;
 
 /// Which endpoints a family of size M uses at level alpha.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -31,6 +39,32 @@ impl Bound {
             Self::TwoSided => alpha / (2.0 * family_size as f64),
             Self::OneSided => alpha / family_size as f64,
         }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::TwoSided => "two-sided",
+            Self::OneSided => "one-sided",
+        })
+    }
+}
+
+/// A word that is no kind of bound.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is no kind of bound (two-sided, one-sided)")]
+pub struct BoundError(String);
+
+impl FromStr for Bound {
+    type Err = BoundError;
+
+    fn from_str(text: &str) -> Result<Self, BoundError> {
+        let is_it = |bound: &Self| bound.to_string() == text;
+        [Self::TwoSided, Self::OneSided]
+            .into_iter()
+            .find(is_it)
+            .ok_or_else(|| BoundError(text.to_owned()))
     }
 }
 
@@ -55,8 +89,6 @@ pub struct FamilyParams {
     pub exact_up_to: usize,
     /// Sign patterns drawn above that.
     pub patterns: u64,
-    /// What is known about when the contrasts were fixed.
-    pub status: Status,
 }
 
 impl FamilyParams {
@@ -69,11 +101,10 @@ impl FamilyParams {
             alpha: 0.05,
             margin: None,
             bound: Bound::TwoSided,
-            draws: 100_000,
-            seed: 0,
+            draws: DRAWS,
+            seed: SEED,
             exact_up_to: exact.exact_up_to,
             patterns: exact.draws,
-            status: Status::Descriptive,
         }
     }
 
@@ -99,7 +130,7 @@ impl FamilyParams {
         if !(self.alpha > 0.0 && self.alpha < 0.5) {
             return parameter("alpha", self.alpha.to_string(), "it lies in (0, 0.5)");
         }
-        if !DRAWS.contains(&self.draws) {
+        if !ACCEPTED_DRAWS.contains(&self.draws) {
             return parameter("draws", self.draws.to_string(), "it lies in 1,000 to 10,000,000");
         }
         if self.exact_up_to > MAX_EXACT {

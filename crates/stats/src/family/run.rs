@@ -7,10 +7,11 @@ use crate::bootstrap::Units;
 use crate::contrast::{Contrast, Direction};
 use crate::error::StatsError;
 use crate::leave_one_out::LeaveOneOut;
+use crate::philox::GENERATOR;
 use crate::quantile::{mean, quantiles};
 use crate::signflip::{SignFlip, SignFlipOptions, Tail, sign_flip, sign_test};
 use crate::table::SourceTable;
-use crate::verdict::{Evidence, Status, Verdict};
+use crate::verdict::{Evidence, STATUS, Verdict};
 
 /// Below this many sources a report warns that percentile intervals are too narrow.
 ///
@@ -30,8 +31,8 @@ pub struct Row {
     pub expression: String,
     /// The predicted direction.
     pub direction: Option<Direction>,
-    /// What is known about when it was fixed.
-    pub status: Status,
+    /// What is known about when it was fixed: nothing, see [`STATUS`].
+    pub status: &'static str,
     /// Independent units: sources, or clusters of them.
     pub n: usize,
     /// The mean over units, or the ratio of two means.
@@ -139,7 +140,7 @@ impl Family {
             margin: self.params.margin,
             draws: self.params.draws,
             seed: self.params.seed,
-            generator: "philox4x32-10",
+            generator: GENERATOR,
             rows,
             notes,
         })
@@ -185,7 +186,7 @@ impl Family {
             name: item.contrast.name.clone(),
             expression: item.contrast.text.clone(),
             direction: item.contrast.direction,
-            status: params.status,
+            status: STATUS,
             n: item.values.len(),
             estimate,
             pointwise: [ends[0], ends[1]],

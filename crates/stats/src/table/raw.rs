@@ -42,7 +42,7 @@ impl RawTable {
             return Err(StatsError::Unreadable("there is no header".into()));
         }
         if self.rows.is_empty() {
-            return Err(StatsError::Unreadable("there are no rows below the header".into()));
+            return Err(StatsError::no_rows());
         }
         for (i, name) in self.header.iter().enumerate() {
             if self.header[..i].contains(name) {

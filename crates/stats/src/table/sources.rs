@@ -28,6 +28,10 @@ pub enum Cell {
 }
 
 impl Cell {
+    fn of(value: f64) -> Self {
+        if value.is_finite() { Self::Number(value) } else { Self::Text(value.to_string()) }
+    }
+
     fn read(text: &str) -> Self {
         match text.parse::<f64>() {
             _ if text.is_empty() => Self::Empty,
@@ -87,6 +91,23 @@ impl SourceTable {
                     }
                 }
             }
+        }
+        Ok(builder.finish())
+    }
+
+    /// Takes values that are numbers already: (source, cell, value), in any order.
+    pub fn from_values<S: AsRef<str>, C: AsRef<str>>(
+        values: impl IntoIterator<Item = (S, C, f64)>,
+    ) -> Result<Self, StatsError> {
+        let mut builder = Builder::default();
+        for (index, (source, cell, value)) in values.into_iter().enumerate() {
+            let (source, cell) = (source.as_ref(), cell.as_ref());
+            // Rows count as in a CSV file, whose header is row 1.
+            builder.place(source, index + 2, None, None)?;
+            builder.set(source, cell, index + 2, Cell::of(value))?;
+        }
+        if builder.cells.is_empty() {
+            return Err(StatsError::no_rows());
         }
         Ok(builder.finish())
     }
@@ -255,6 +276,23 @@ mod tests {
         let long = "seed,condition,arm,value\n1,0.2,FD,2\n2,0.2,FD,4\n2,0.2,FF,3\n1,0.2,FF,1\n";
         assert_eq!(wide, read(long).unwrap());
         assert_eq!(wide.cell("FF@0.2").unwrap(), [Cell::Number(1.0), Cell::Number(3.0)]);
+    }
+
+    #[test]
+    fn values_and_their_text_give_the_same_table() {
+        let values = [("2", "a", 0.1 + 0.2), ("1", "a", -0.0), ("1", "b", 5e-324)];
+        let text: String = values.iter().map(|(s, c, v)| format!("{s},{c},{v:e}\n")).collect();
+        let read = read(&format!("source,arm,value\n{text}")).unwrap();
+        let table = SourceTable::from_values(values).unwrap();
+        assert_eq!(format!("{table:?}"), format!("{read:?}")); // tells -0 from 0
+        let twice = SourceTable::from_values([("1", "a", 1.0), ("1", "a", 2.0)]).unwrap_err();
+        assert!(twice.to_string().contains("in row 2 and again in row 3"), "{twice}");
+        let not_finite = SourceTable::from_values([("1", "a", f64::NAN)]).unwrap();
+        assert_eq!(not_finite.cell("a").unwrap(), [Cell::Text("NaN".into())]);
+        assert_eq!(
+            SourceTable::from_values::<&str, &str>([]).unwrap_err(),
+            RawTable::from_csv(b"source,arm,value\n").unwrap_err()
+        );
     }
 
     #[test]

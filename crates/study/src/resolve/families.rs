@@ -1,11 +1,12 @@
 //! Families of contrasts and comparisons: that they can be parsed, and name cells that exist.
 
-use backcut_stats::{Bound, Contrast, FamilyParams, Status};
+use backcut_ledger::Status;
+use backcut_stats::{Bound, Contrast, FamilyParams};
 
 use super::resolver::Resolver;
 use crate::error::{StudyError, nearest};
 use crate::file::FamilyTable;
-use crate::study::{Arm, Grid, Measured, StudyFamily};
+use crate::study::{Measured, StudyFamily};
 
 impl Resolver<'_> {
     pub(super) fn families(&self, measured: &[Measured]) -> Result<Vec<StudyFamily>, StudyError> {
@@ -49,24 +50,14 @@ impl Resolver<'_> {
             }
             contrasts.push(contrast);
         }
-        let asks = match table.asks.as_str() {
-            "confirmatory" => Status::Confirmatory,
-            "prespecified" => Status::Prespecified,
-            "descriptive" => Status::Descriptive,
-            "post hoc" => Status::PostHoc,
-            other => {
-                let hint = "statuses: confirmatory, prespecified, descriptive, post hoc";
-                return Err(StudyError::invalid(format!("asks = {other:?}"), hint));
-            }
-        };
-        let bound = match table.bound.as_deref() {
-            None | Some("two-sided") => Bound::TwoSided,
-            Some("one-sided") => Bound::OneSided,
-            Some(other) => {
-                let hint = "bounds: two-sided, one-sided";
-                return Err(StudyError::invalid(format!("bound = {other:?}"), hint));
-            }
-        };
+        let asks: Status = table.asks.parse().map_err(|_| {
+            let hint = "statuses: confirmatory, prespecified, descriptive, post hoc";
+            StudyError::invalid(format!("asks = {:?}", table.asks), hint)
+        })?;
+        let bound = table.bound.as_deref().map_or(Ok(Bound::TwoSided), |bound| {
+            let what = format!("bound = {bound:?}");
+            bound.parse().map_err(|_| StudyError::invalid(what, "bounds: two-sided, one-sided"))
+        })?;
         let params = FamilyParams {
             size: table.size,
             alpha: table.alpha.unwrap_or(0.05),
@@ -81,13 +72,11 @@ impl Resolver<'_> {
     }
 
     pub(super) fn check_cell(&self, cell: &str) -> Result<(), StudyError> {
-        let known: Vec<String> = cells(&self.grids, &self.arms);
-        let is_known = |c: &String| c == cell;
-        let starred =
-            cell.strip_suffix("@*").is_some_and(|arm| self.arms.iter().any(|a| a.name == arm));
-        if starred || known.iter().any(is_known) {
+        let cells = || self.arms.iter().flat_map(|arm| arm.cells(&self.grids[arm.grid]));
+        if cells().any(|known| known.is_meant_by(cell)) {
             return Ok(());
         }
+        let known: Vec<String> = cells().map(|known| known.to_string()).collect();
         let hint = nearest(cell, known.iter().map(String::as_str)).map_or_else(
             || "a cell is ARM@CONDITION of this study".to_owned(),
             |k| format!("did you mean [{k}]?"),
@@ -102,13 +91,8 @@ impl Resolver<'_> {
         table: &FamilyTable,
         measured: &[Measured],
     ) -> Result<(), StudyError> {
-        let Some((name, condition)) = cell.split_once('@') else { return Ok(()) };
-        let has_condition = |arm: &Arm| {
-            let labels = &self.grids[arm.grid].conditions;
-            condition == "*" || arm.conditions.iter().any(|&c| labels[c].0 == condition)
-        };
         for (index, arm) in self.arms.iter().enumerate() {
-            if arm.name != name || !has_condition(arm) {
+            if !arm.cells(&self.grids[arm.grid]).any(|known| known.is_meant_by(cell)) {
                 continue;
             }
             let at = table.at.unwrap_or(arm.updates);
@@ -120,7 +104,7 @@ impl Resolver<'_> {
                 (of.contains(&at), "evaluated", of.clone())
             };
             if !is_there {
-                let what = format!("`{name}` is not {verb} at update {at}");
+                let what = format!("`{}` is not {verb} at update {at}", arm.name);
                 let hint = if updates.is_empty() {
                     "add it to [[measurements]]".to_owned()
                 } else {
@@ -144,13 +128,4 @@ impl Resolver<'_> {
         }
         Ok(())
     }
-}
-
-/// All cells `arm@condition`.
-fn cells(grids: &[Grid], arms: &[Arm]) -> Vec<String> {
-    let of = |a: &Arm| -> Vec<String> {
-        let label = |&c: &usize| format!("{}@{}", a.name, grids[a.grid].conditions[c].0);
-        a.conditions.iter().map(label).collect()
-    };
-    arms.iter().flat_map(of).collect()
 }

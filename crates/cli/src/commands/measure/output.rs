@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_measure::{Finding, PERCENTILES, summarise};
+use backcut_tables::rows::FindingRow;
+use backcut_tables::{Plain, to_csv};
 use backcut_training::write_atomically;
 use serde_json::{Value, json};
 
@@ -52,7 +54,7 @@ impl Results {
         }
         if let Some(folder) = &args.out {
             let csv = folder.join(format!("{name}.csv"));
-            write(&csv, &self.csv(states)?)?;
+            write(&csv, &to_csv(&self.rows(states))?)?;
             for (figure, svg) in figures {
                 write(&folder.join(format!("{figure}.svg")), svg.as_bytes())?;
             }
@@ -84,23 +86,23 @@ impl Results {
         Ok(json)
     }
 
-    /// `checkpoint,quantity,cut,part,value,note`, one finding per line; `all` states last.
-    fn csv(&self, states: &States) -> Result<Vec<u8>> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(["checkpoint", "quantity", "cut", "part", "value", "note"])?;
+    /// One finding per row; `all` states last.
+    fn rows(&self, states: &States) -> Vec<FindingRow> {
         let labels = states.all.iter().map(|s| s.label.as_str());
         let mut lists: Vec<(&str, &[Finding])> =
             labels.zip(self.of_state.iter().map(Vec::as_slice)).collect();
         if states.all.len() > 1 {
             lists.push(("all", &self.summary));
         }
-        for (label, findings) in lists {
-            for f in findings {
-                let value = f.value.map(|v| v.to_string()).unwrap_or_default();
-                writer.write_record([label, &f.quantity, &f.cut, &f.part, &value, &f.note])?;
-            }
-        }
-        writer.into_inner().context("failed to finish the CSV")
+        let row = |label: &str, f: &Finding| FindingRow {
+            checkpoint: label.to_owned(),
+            quantity: f.quantity.clone(),
+            cut: f.cut.clone(),
+            part: f.part.clone(),
+            value: f.value.map(Plain),
+            note: f.note.clone(),
+        };
+        lists.iter().flat_map(|(label, list)| list.iter().map(|f| row(label, f))).collect()
     }
 }
 

@@ -9,6 +9,8 @@ use anyhow::Result;
 use backcut_stats::two_sample::kolmogorov_smirnov;
 use backcut_systems::quadrotor::{Batch, HORIZON, QuadrotorConfig, STATE};
 use backcut_systems::{BatchKey, Stream};
+use backcut_tables::rows::StreamRow;
+use backcut_tables::{Plain, to_csv};
 
 use super::output::write;
 use crate::exit::Verdict;
@@ -83,14 +85,19 @@ pub fn run(args: &Args) -> Result<Verdict> {
         thousands(samples[0][0].len())
     );
     println!("numbers in common: {shared}");
-    let mut csv = String::from("quantity,trajectories,statistic,p\n");
+    let mut rows = Vec::new();
     for ((name, _), [a, b]) in QUANTITIES.iter().zip(&samples) {
         let test = kolmogorov_smirnov(a, b)?;
         println!("  {name:<38} D = {:.5}   p = {:.3}", test.statistic, test.p);
-        csv += &format!("{name},{},{},{}\n", a.len(), test.statistic, test.p);
+        rows.push(StreamRow {
+            quantity: (*name).to_owned(),
+            trajectories: a.len() as u64,
+            statistic: Plain(test.statistic),
+            p: Plain(test.p),
+        });
     }
     if let Some(out) = &args.out {
-        write(&out.join("streams.csv"), csv.as_bytes())?;
+        write(&out.join("streams.csv"), &to_csv(&rows)?)?;
     }
     Ok(Verdict::Fine)
 }

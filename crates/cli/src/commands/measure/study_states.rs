@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use backcut_tables::rows::UnitRow;
+use backcut_tables::{Work, from_csv, names};
 
 use crate::quadrotor::user;
 
@@ -69,27 +71,19 @@ fn split(path: &Path) -> Option<(String, u64)> {
 
 /// Cell and source of every training unit that some collected table names.
 fn unit_names(tables: &Path) -> BTreeMap<String, (String, String)> {
-    let mut names = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(tables).into_iter().flatten().flatten() {
-        let Ok(mut reader) = csv::Reader::from_path(entry.path().join("units.csv")) else {
-            continue;
-        };
-        let Ok(header) = reader.headers().cloned() else { continue };
-        let column = |name: &str| header.iter().position(|h| h == name);
-        let columns = ["unit", "what", "arm", "condition", "source", "origin"].map(column);
-        let [Some(unit), Some(what), Some(arm), Some(condition), Some(source), Some(origin)] =
-            columns
-        else {
-            continue;
-        };
-        for row in reader.records().flatten() {
+        let path = entry.path().join(names::UNITS).with_extension("csv");
+        // A table that does not read names nothing; `backcut report` says what is wrong with it.
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let rows: Vec<UnitRow> = from_csv(&bytes).unwrap_or_default();
+        for row in rows.into_iter().filter(|row| row.what == Work::Train) {
+            let unit = row.unit.to_string();
             // A study's own name for a unit is better than a borrower's.
-            if &row[what] == "train" && (row[origin].is_empty() || !names.contains_key(&row[unit]))
-            {
-                let cell = format!("{}@{}", &row[arm], &row[condition]);
-                names.insert(row[unit].to_owned(), (cell, row[source].to_owned()));
+            if row.origin.is_empty() || !found.contains_key(&unit) {
+                found.insert(unit, (format!("{}@{}", row.arm, row.condition), row.source));
             }
         }
     }
-    names
+    found
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_study::collect::{Results, write};
 use backcut_study::status::{UnitState, counts};
-use backcut_study::table::{Table, Value};
 use backcut_study::{Plan, Store, Study};
+use backcut_tables::rows::AnalysisRow;
 
 use super::{Target, user};
 use crate::exit::Verdict;
@@ -35,9 +35,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let analysis = collect(&study, &plan, &store, &folder, &args.parts, args.parquet)?;
     print!("{}", verdicts(&analysis));
     println!("tables: {}", folder.display());
-    let failed = analysis.rows.iter().any(|row| {
-        matches!(&row[14], Value::Text(v) if v == "contradicted" || v == "noninferiority not shown")
-    });
+    let failed = analysis.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
 }
 
@@ -49,7 +47,7 @@ pub fn collect(
     folder: &std::path::Path,
     parts: &[String],
     with_parquet: bool,
-) -> Result<Table> {
+) -> Result<Vec<AnalysisRow>> {
     let results = Results::read(study, plan, store).map_err(user)?;
     let tables = results.tables(store, parts).map_err(user)?;
     let about = results.about(store).map_err(user)?;
@@ -65,39 +63,27 @@ pub fn collect(
     if !missing.is_empty() {
         println!("  {} (rows without a value in the tables)", missing.join(", "));
     }
-    Ok(tables
-        .into_iter()
-        .find(|t| t.name == "analysis")
-        .unwrap_or_else(|| Table::new("analysis", &[])))
+    Ok(tables.analysis)
 }
 
 /// The analysis for a terminal of 80 columns.
-pub fn verdicts(analysis: &Table) -> String {
-    let text = |value: &Value| match value {
-        Value::Text(text) => text.clone(),
-        Value::Count(count) => count.to_string(),
-        Value::Number(number) => short(*number),
-        Value::Empty => "-".to_owned(),
-    };
+pub fn verdicts(analysis: &[AnalysisRow]) -> String {
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), short);
+    let count = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |n| n.to_string());
     let mut out = String::new();
     let mut family = None;
-    for row in &analysis.rows {
-        let at = |i: usize| text(&row[i]);
-        if family != Some(&row[0]) {
-            family = Some(&row[0]);
-            let (name, bound, size) = (at(0), at(8), at(10));
-            out += &format!("\n{name} ({bound}, M = {size}, level {})\n", plain(&row[9]));
+    for row in analysis {
+        if family != Some(&row.family) {
+            family = Some(&row.family);
+            let AnalysisRow { family, bound, size, level, .. } = row;
+            out += &format!("\n{family} ({bound}, M = {size}, level {level})\n");
         }
-        out += &format!("  {:<24} {:>9}", clip(&at(1), 24), at(5));
-        out += &format!("  [{}, {}]  {}/{}\n", at(6), at(7), at(13), at(4));
-        out += &format!("      {}; {}\n", at(14), at(15));
+        out += &format!("  {:<24} {:>9}", clip(&row.contrast, 24), number(row.mean));
+        out += &format!("  [{}, {}]", number(row.lower), number(row.upper));
+        out += &format!("  {}/{}\n", count(row.agreeing), count(row.sources));
+        out += &format!("      {}; {}\n", row.verdict, row.status);
     }
     out
-}
-
-/// A number as it was written.
-fn plain(value: &Value) -> String {
-    if let Value::Number(number) = value { number.to_string() } else { "-".to_owned() }
 }
 
 fn clip(text: &str, width: usize) -> String {

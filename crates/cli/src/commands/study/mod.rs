@@ -122,8 +122,23 @@ pub fn load(file: &Path) -> Result<Study, StudyError> {
     Study::load(file, &Builtin)
 }
 
-/// A study's error as the user sees it.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+/// A study's error as the user sees it; a bug is not one that the user made.
 pub fn user(error: StudyError) -> anyhow::Error {
-    UserError::new(&error).hint(error.hint()).into()
+    match error {
+        StudyError::Bug { .. } => error.into(),
+        error => UserError::new(&error).hint(error.hint()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_no_error_of_the_user() {
+        let of_user = |error| user(error).is::<UserError>();
+        assert!(of_user(StudyError::invalid("updats", "updates")));
+        assert!(!of_user(StudyError::bug("a panic")));
+        assert_eq!(user(StudyError::bug("a panic")).to_string(), "a panic (this is a bug)");
+    }
 }

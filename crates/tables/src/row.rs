@@ -1,0 +1,83 @@
+//! What makes a struct a row: named columns in an order.
+
+use std::borrow::Cow;
+
+use crate::field::Kind;
+
+/// A column of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+/// An entry that does not read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WrongField {
+    /// The column's place in [`Row::COLUMNS`].
+    pub column: usize,
+    /// What is wrong, continuing "`text` in column `name` ...".
+    pub problem: String,
+}
+
+/// A row of a table.
+pub trait Row: Sized {
+    /// Its columns, in the order they are written.
+    const COLUMNS: &'static [Column];
+
+    /// Columns that tables of earlier versions lack; they read as empty.
+    const NEWER: &'static [&'static str];
+
+    /// The entries' texts; `None` for an empty place.
+    fn fields(&self) -> Vec<Option<Cow<'_, str>>>;
+
+    /// Reads a row from its texts, in the order of the columns.
+    fn read(fields: &[&str]) -> Result<Self, WrongField>;
+}
+
+/// Makes a struct a [`Row`] whose columns are its fields; `newer` names those that old tables lack.
+macro_rules! row {
+    (
+        $(#[$about:meta])*
+        $name:ident $(newer [$($newer:ident),*])? {
+            $($(#[$doc:meta])* $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl $crate::row::Row for $name {
+            const COLUMNS: &'static [$crate::row::Column] = &[
+                $($crate::row::Column {
+                    name: stringify!($field),
+                    kind: <$type as $crate::field::Field>::KIND,
+                },)*
+            ];
+
+            const NEWER: &'static [&'static str] = &[$($(stringify!($newer)),*)?];
+
+            fn fields(&self) -> Vec<Option<std::borrow::Cow<'_, str>>> {
+                vec![$($crate::field::Field::write(&self.$field)),*]
+            }
+
+            fn read(fields: &[&str]) -> Result<Self, $crate::row::WrongField> {
+                let mut texts = fields.iter().enumerate();
+                // Fields of a struct expression are evaluated in the order they are written.
+                Ok(Self {
+                    $($field: {
+                        let (column, text) = texts.next().unwrap_or((0, &""));
+                        $crate::field::Field::read(text)
+                            .map_err(|problem| $crate::row::WrongField { column, problem })?
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use row;
