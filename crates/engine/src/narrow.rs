@@ -3,7 +3,8 @@
 //! A run is a stretch of narrow sites without anything else between them. It becomes two lists for the
 //! machine in [`backcut_kernels::columns`], and lists of what crosses its border: values and adjoints are
 //! rows everywhere else. Inside, private values never leave the columns. The bits are those of the
-//! instructions one by one (`local`), which run where values are fed from outside or a roll is watched.
+//! instructions one by one (`local`), which run where a roll is watched. A site that is fed from outside
+//! stays a row, and interrupts its run.
 
 use std::ops::Range;
 
@@ -59,15 +60,18 @@ pub(crate) struct Narrow {
 }
 
 impl Narrow {
-    /// `stores(site)`: the site is a key or value of a cache; `observed`: sites read from outside.
-    pub fn new(graph: &Graph, stores: impl Fn(Site) -> bool, observed: &[Site]) -> Self {
+    /// `stays(site)`: the site is a key or value of a cache, or fed from outside; `observed`: sites read
+    /// from outside.
+    pub fn new(graph: &Graph, stays: impl Fn(Site) -> bool, observed: &[Site]) -> Self {
         let count = graph.nodes.len();
+        let can_be: Vec<bool> = (0..count).map(|site| can_be_narrow(graph, site)).collect();
         let mut is_narrow: Vec<bool> =
-            (0..count).map(|site| can_be_narrow(graph, site) && !stores(site)).collect();
+            can_be.iter().enumerate().map(|(site, can)| *can && !stays(site)).collect();
         let (stretches, turns) = stretches(graph, &mut is_narrow);
         let mut narrow = Self { turns, places: vec![None; count], ..Self::default() };
         narrow.place(graph, &is_narrow);
-        narrow.collect_constants(graph, &is_narrow);
+        // Of all that could be: a model's constants serve every rollout, whatever it is fed.
+        narrow.collect_constants(graph, &can_be);
 
         let mut readers: Vec<Vec<Site>> = vec![Vec::new(); count];
         for (reader, operands) in graph.operands.iter().enumerate() {
@@ -157,6 +161,11 @@ impl Narrow {
                 _ => {}
             }
         }
+    }
+
+    /// How many.
+    pub fn sites(&self) -> usize {
+        self.runs.iter().map(|run| run.sites).sum()
     }
 
     /// Where a site's columns lie.

@@ -1,6 +1,7 @@
 //! Measurements as values: what a study file or the command line asks for.
 
 use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
+use backcut_systems::SampleError;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, ChainOptions};
@@ -79,6 +80,9 @@ pub enum MeasureError {
     /// The measurement does not fit the system.
     #[error("{0}")]
     Unfit(String),
+    /// The batch or the panel could not be drawn.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
     /// The batch could not be rolled.
     #[error("the batch of update {update}: {source}")]
     Roll {
@@ -106,6 +110,7 @@ impl MeasureError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Unfit(_) => "choose another measurement, or other cuts",
+            Self::Sample(_) => "the system's data do not hold what its settings ask for",
             Self::Roll { .. } => "the policy leaves its range on this batch: choose another state",
             Self::Panel(_) => "the policy leaves its range on the panel: choose another state",
             Self::Backward(source) => source.hint(),
@@ -121,7 +126,7 @@ pub fn measure(
     subject: &Subject,
     reference: Option<&Subject>,
 ) -> Result<Vec<Finding>, MeasureError> {
-    let rig = |cuts: &[Cut]| Rig::new(subject.system, cuts);
+    let rig = |cuts: &[Cut]| Rig::new(subject.executor, subject.system, cuts);
     match measurement {
         Measurement::Gradient { cuts } => {
             let options = GradientOptions::for_cuts(cuts);

@@ -4,9 +4,8 @@
 //! measured here agrees bit by bit with what training evaluates.
 
 use backcut_engine::{ForwardSpec, Model, RollError, Rollout};
-use backcut_kernels::Isa;
 use backcut_systems::System;
-use backcut_training::{GROUP, Panel, in_panel};
+use backcut_training::{Panel, in_panel};
 
 use crate::measurement::MeasureError;
 use crate::subject::Subject;
@@ -14,46 +13,61 @@ use crate::subject::Subject;
 /// The subject's parameters, ready to run.
 pub(crate) fn model(subject: &Subject) -> Result<Model<f32>, MeasureError> {
     let params = subject.state.params.clone();
-    Ok(Model::new(subject.system.program(), Isa::detect(), params)?)
+    Ok(subject.executor.model(subject.system.program(), params)?)
 }
 
 /// The panel's rows in groups: first row and how many.
-pub(crate) fn groups(rows: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..rows).step_by(GROUP).map(move |first| (first, GROUP.min(rows - first)))
+pub(crate) fn groups(system: &dyn System<f32>) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let (rows, group) = (system.panel_rows(), system.panel_group());
+    (0..rows).step_by(group).map(move |first| (first, group.min(rows - first)))
 }
 
 /// Rolls the panel's trajectories `first..first + rows` under `spec`.
 pub(crate) fn roll_group(
-    system: &dyn System<f32>,
+    subject: &Subject,
+    model: &Model<f32>,
+    group: (usize, usize),
+    spec: ForwardSpec<f32>,
+) -> Result<Rollout<f32>, MeasureError> {
+    roll_fed_group(subject, model, group, spec, |_| {})
+}
+
+/// The same with a forward that is fed: `feed` writes the values.
+pub(crate) fn roll_fed_group(
+    subject: &Subject,
     model: &Model<f32>,
     (first, rows): (usize, usize),
     spec: ForwardSpec<f32>,
+    feed: impl FnOnce(&mut Rollout<f32>),
 ) -> Result<Rollout<f32>, MeasureError> {
-    let mut rollout = Rollout::new(system.program(), rows, system.steps(), spec)?;
-    roll(system, model, first, &mut rollout)?;
+    let system = subject.system;
+    let mut rollout = subject.executor.rollout(system.program(), rows, system.steps(), spec)?;
+    feed(&mut rollout);
+    roll(subject, model, first, &mut rollout)?;
     Ok(rollout)
 }
 
 fn roll(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     first: usize,
     rollout: &mut Rollout<f32>,
 ) -> Result<(), MeasureError> {
-    system.fill_panel(first, rollout);
-    model.roll_into(rollout).map_err(|error| MeasureError::Panel(in_panel(error, first)))?;
+    subject.system.fill_panel(first, rollout)?;
+    let failed = |error| MeasureError::Panel(in_panel(error, first));
+    subject.executor.roll(model, rollout).map_err(failed)?;
     Ok(())
 }
 
 /// Errors of the whole panel under `spec`.
 pub(crate) fn evaluate(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     spec: &ForwardSpec<f32>,
 ) -> Result<Panel, MeasureError> {
-    let mut errors = vec![0.0; system.panel_rows()];
-    visit(system, model, spec, |first, rollout| {
-        system.row_errors(rollout, &mut errors[first..first + rollout.rows()]);
+    let mut errors = vec![0.0; subject.system.panel_rows()];
+    visit(subject, model, spec, |first, rollout| {
+        subject.system.row_errors(rollout, &mut errors[first..first + rollout.rows()]);
     })?;
     Ok(Panel::new(errors))
 }
@@ -61,18 +75,19 @@ pub(crate) fn evaluate(
 /// Rolls the whole panel under `spec`, group by group in the same storage; `see` gets the first row of
 /// each group and its rollout.
 pub(crate) fn visit(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     spec: &ForwardSpec<f32>,
     mut see: impl FnMut(usize, &Rollout<f32>),
 ) -> Result<(), MeasureError> {
+    let Subject { executor, system, .. } = subject;
     let mut storage: Option<Rollout<f32>> = None;
-    for (first, rows) in groups(system.panel_rows()) {
+    for (first, rows) in groups(*system) {
         let mut rollout = match storage.take() {
             Some(rollout) if rollout.rows() == rows => rollout,
-            _ => Rollout::new(system.program(), rows, system.steps(), spec.clone())?,
+            _ => executor.rollout(system.program(), rows, system.steps(), spec.clone())?,
         };
-        roll(system, model, first, &mut rollout)?;
+        roll(subject, model, first, &mut rollout)?;
         see(first, &rollout);
         storage = Some(rollout);
     }
@@ -81,15 +96,17 @@ pub(crate) fn visit(
 
 /// Rolls any trajectories of the panel together, in any order.
 ///
-/// A system fills neighbours only, so each row is filled alone and its inputs copied.
+/// A system fills whole groups of neighbours, so each row's inputs are copied out of its group.
 pub(crate) fn roll_rows(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     rows: &[usize],
 ) -> Result<Rollout<f32>, MeasureError> {
+    let Subject { executor, system, .. } = subject;
     let program = system.program();
-    let new = |rows| Rollout::new(program, rows, system.steps(), system.spec());
-    let (mut together, mut alone) = (new(rows.len())?, new(1)?);
+    let new = |rows| executor.rollout(program, rows, system.steps(), system.spec());
+    let mut together = new(rows.len())?;
+    let mut storage: Option<(usize, Rollout<f32>)> = None;
     let count = rows.len();
     let inputs: Vec<(String, usize)> = program.inputs().map(|(n, w)| (n.to_owned(), w)).collect();
     let carried = program.states().iter().chain(program.registers());
@@ -97,28 +114,49 @@ pub(crate) fn roll_rows(
     let condition: Vec<(String, usize)> =
         program.condition_inputs().map(|(n, w)| (n.to_owned(), w * program.tokens())).collect();
     for (place, &row) in rows.iter().enumerate() {
-        system.fill_panel(row, &mut alone);
+        let group = groups(*system).find(|(first, rows)| (*first..first + rows).contains(&row));
+        let Some((first, size)) = group else {
+            return Err(MeasureError::Unfit(format!("trajectory {row} is not in the panel")));
+        };
+        let (filled, mut group) = match storage.take() {
+            Some((filled, group)) if group.rows() == size => (Some(filled), group),
+            _ => (None, new(size)?),
+        };
+        if filled != Some(first) {
+            system.fill_panel(first, &mut group)?;
+        }
+        let take = |from: Option<&mut [f32]>, to: Option<&mut [f32]>, width: usize| {
+            copy(from, (size, row - first), to, (count, place), width);
+        };
         for (name, width) in &inputs {
-            copy(alone.input_mut(name), together.input_mut(name), *width, count, place);
+            take(group.input_mut(name), together.input_mut(name), *width);
         }
         for (name, width) in &carried {
-            copy(alone.initial_mut(name), together.initial_mut(name), *width, count, place);
+            take(group.initial_mut(name), together.initial_mut(name), *width);
         }
         for (name, width) in &condition {
-            let (from, to) = (alone.condition_input_mut(name), together.condition_input_mut(name));
-            copy(from, to, *width, count, place);
+            take(group.condition_input_mut(name), together.condition_input_mut(name), *width);
         }
+        storage = Some((first, group));
     }
-    model.roll_into(&mut together).map_err(|error| MeasureError::Panel(of_rows(error, rows)))?;
+    let failed = |error| MeasureError::Panel(of_rows(error, rows));
+    executor.roll(model, &mut together).map_err(failed)?;
     Ok(together)
 }
 
-/// `[block][1][width]` into row `place` of `[block][rows][width]`.
-fn copy(from: Option<&mut [f32]>, to: Option<&mut [f32]>, width: usize, rows: usize, place: usize) {
+/// One row of `[block][rows][width]` into one row of another such table; rows and place are given for each.
+fn copy(
+    from: Option<&mut [f32]>,
+    (from_rows, from_place): (usize, usize),
+    to: Option<&mut [f32]>,
+    (to_rows, to_place): (usize, usize),
+    width: usize,
+) {
     if let (Some(from), Some(to)) = (from, to) {
-        let blocks = to.chunks_exact_mut(rows * width).zip(from.chunks_exact(width));
+        let blocks = to.chunks_exact_mut(to_rows * width).zip(from.chunks_exact(from_rows * width));
         for (to, from) in blocks {
-            to[place * width..][..width].copy_from_slice(from);
+            let row = &from[from_place * width..][..width];
+            to[to_place * width..][..width].copy_from_slice(row);
         }
     }
 }

@@ -1,11 +1,14 @@
 //! What is measured: a system, a complete state, and the batch that comes next.
 
+use backcut_engine::Executor;
 use backcut_systems::{BatchKey, System};
-use backcut_training::{Optimizer, State};
+use backcut_training::{Optimizer, Restored, State};
 
 /// A state restored completely, with the optimizer and the batch of the update that would follow.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
+    /// What computes.
+    pub executor: &'a dyn Executor<f32>,
     /// The system, with the forward it was trained with.
     pub system: &'a dyn System<f32>,
     /// Parameters, moments, and the count of updates.
@@ -14,4 +17,17 @@ pub struct Subject<'a> {
     pub optimizer: Optimizer,
     /// The batch of the next update: seed and stream of the arm, `update = state.update`.
     pub key: BatchKey,
+}
+
+impl<'a> Subject<'a> {
+    /// A restored state, with the optimizer and the batch that come next.
+    pub fn of(executor: &'a dyn Executor<f32>, restored: &'a Restored) -> Self {
+        Self {
+            executor,
+            system: restored.built.system(),
+            state: &restored.state,
+            optimizer: restored.header.config.optimizer,
+            key: restored.next_batch(),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Single numbers of the paper that commands set beside ours.
 
-use backcut_systems::quadrotor::VelocityReading;
+use backcut_systems::quadrotor::{QuadrotorConfig, VelocityReading};
+use backcut_systems::{Settings as _, SystemChoice};
 
 /// The threshold of the global-norm clip.
 pub const CLIP: f64 = 4311.62;
@@ -16,6 +17,14 @@ pub fn ff_error(reading: VelocityReading) -> Option<f64> {
             BY_NOISE.get(step as usize).copied().filter(|_| is_listed)
         }
     }
+}
+
+/// The same for a system as a run names it; nothing for systems that the paper did not train.
+pub fn ff_error_of(choice: &SystemChoice) -> Option<f64> {
+    let is_ours = choice.name == QuadrotorConfig::NAME;
+    let settings = is_ours.then(|| choice.settings.clone())?;
+    let config: QuadrotorConfig = serde_json::from_value(settings).ok()?;
+    ff_error(config.velocity)
 }
 
 /// What the spread of initial states is calibrated against: readings with FF's error, and readings with the relative

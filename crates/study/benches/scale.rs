@@ -14,7 +14,8 @@ use backcut_study::collect::Results;
 use backcut_study::record::{Evaluation, Outcome, Record};
 use backcut_study::runner::{RunOptions, run};
 use backcut_study::status::{counts, states};
-use backcut_study::{Builtin, Catalogue as _, Definition, Plan, Recorded, Store, Study, Unit};
+use backcut_study::{Definition, Plan, Recorded, Store, Study, Tools, Unit};
+use backcut_systems::Catalogue;
 use backcut_training::Panel;
 
 /// Four arms, two of them branches; `sources` seeds under two conditions.
@@ -46,7 +47,7 @@ contrasts = ["R = [F_SG@0.20] - [FF@0.20]", "V = [w1@hidden] - [FF@hidden]"]
 "#,
         quarter = (updates / 4).max(1)
     );
-    Study::load_with(Path::new("scale.toml"), &Builtin, &|_| Ok(text.clone())).unwrap()
+    Study::load_with(Path::new("scale.toml"), &Catalogue::builtin(), &|_| Ok(text.clone())).unwrap()
 }
 
 /// The least of three.
@@ -83,7 +84,7 @@ fn planning_and_status(folder: &Path) {
     let store = Store::new(folder);
     for unit in &plan.units {
         let path = store.record(&unit.id, Recorded::Done);
-        fs::create_dir_all(store.beside(&unit.id)).unwrap();
+        fs::create_dir_all(store.beside(&unit.id).path()).unwrap();
         fs::write(path, "").unwrap(); // the listing alone is read
     }
     let (took, counts) = least(|| counts(&states(&plan, &store, Duration::from_mins(1)).unwrap()));
@@ -91,8 +92,10 @@ fn planning_and_status(folder: &Path) {
     say(&format!("status of {} unit files", plan.units.len()), took, "2 s");
     let (stop, mut ignore) = (AtomicBool::new(false), |_| {});
     let options = RunOptions::default();
-    let (took, tally) =
-        least(|| run(&study, &plan, &store, &Builtin, &options, &stop, &mut ignore).unwrap());
+    let (took, tally) = least(|| {
+        run(&study, &plan, &store, Tools::new(&Catalogue::builtin()), &options, &stop, &mut ignore)
+            .unwrap()
+    });
     assert_eq!(tally.reused, plan.units.len());
     say("a run that finds nothing to do", took, "-");
     fs::remove_dir_all(folder).unwrap();
@@ -105,13 +108,13 @@ fn collecting(folder: &Path) {
     let errors: Vec<f64> = (0..256).map(|i| 0.01 + f64::from(i).sin().abs() / 77.0).collect();
     for index in 0..plan.units.len() as u32 {
         let definition = plan.definition(&study, index);
-        let Definition::Train { evaluations, .. } = &definition else { continue };
+        let Definition::Train(run) = &definition else { continue };
         let shift = f64::from(index) * 1e-6;
         let evaluation = |&update: &u64| {
             let panel = Panel::new(errors.iter().map(|e| e + shift).collect());
             Evaluation { update, mean: panel.mean, errors: panel.errors }
         };
-        let evaluations = evaluations.iter().map(evaluation).collect();
+        let evaluations = run.evaluations.iter().map(evaluation).collect();
         let outcome = Outcome::Trained {
             updates: definition.work(),
             clipped: 3,
@@ -126,7 +129,7 @@ fn collecting(folder: &Path) {
     }
     let (read, results) = least(|| Results::read(&study, &plan, &store).unwrap());
     let (made, tables) = least(|| results.tables(&store, &[]).unwrap());
-    let (written, _) = least(|| tables.iter().map(|t| t.to_csv().len()).sum::<usize>());
+    let (written, _) = least(|| backcut_tables::to_csv(&tables.endpoints).unwrap().len());
     let count = plan.units.len();
     say(&format!("collecting {count} results: reading"), read, "");
     say("                          judging 2 contrasts", made, "");
@@ -145,7 +148,8 @@ fn short_units(folder: &Path) {
     let (all, store) = least(|| {
         round += 1;
         let store = Store::new(folder.join(round.to_string()));
-        run(&study, &plan, &store, &Builtin, &options, &stop, &mut ignore).unwrap();
+        run(&study, &plan, &store, Tools::new(&Catalogue::builtin()), &options, &stop, &mut ignore)
+            .unwrap();
         store
     });
     let count = plan.units.len();
@@ -157,21 +161,9 @@ fn short_units(folder: &Path) {
     println!("  training, panels and log   {:>8.3} ms a unit", per(computing));
     let rest = per(all.as_secs_f64() - computing);
     println!("  the rest                   {rest:>8.3} ms a unit");
-    let (built, ()) = least(|| {
-        for index in 0..count as u32 {
-            build(&plan.definition(&study, index));
-        }
-    });
-    println!("    of it building systems   {:>8.3} ms a unit", per(built.as_secs_f64()));
     let (synced, ()) = least(|| (0..100).for_each(|i| sync_a_file(folder, i)));
     println!("    a file, synced           {:>8.3} ms", 10.0 * synced.as_secs_f64());
     println!("  the rest, of a two-second unit: {:.2}%   goal 2%", rest / 20.0);
-}
-
-fn build(definition: &Definition) {
-    let Definition::Train { system, .. } = definition else { return };
-    let serde_json::Value::Object(settings) = &system.settings else { return };
-    Builtin.build(&system.name, settings).unwrap();
 }
 
 /// What publishing a record takes.

@@ -22,7 +22,7 @@ use crate::plan::{Place, Plan};
 use crate::status::{counts, states};
 use crate::store::{Recorded, Store, publish};
 use crate::study::Study;
-use crate::summary::{Short, Summary};
+use crate::summary::{OutcomeSummary, Summary};
 use crate::unit::UnitId;
 
 /// Everything that tables are made from.
@@ -73,7 +73,7 @@ impl<'a> Results<'a> {
     /// The evaluation error of a place at an update (its last by default).
     pub fn error(&self, place: &Place, at: Option<u64>) -> Option<f64> {
         let at = at.unwrap_or(self.study.arms[place.arm as usize].updates);
-        let Short::Trained { evaluations, .. } = self.outcome(place)? else { return None };
+        let OutcomeSummary::Trained { evaluations, .. } = self.outcome(place)? else { return None };
         evaluations.iter().find(|(update, _)| *update == at).map(|(_, mean)| *mean)
     }
 
@@ -86,7 +86,9 @@ impl<'a> Results<'a> {
         }
         let mut parts = quantity.splitn(3, '/');
         let (name, part, cut) = (parts.next()?, parts.next(), parts.next());
-        let Some(Short::Measured { findings }) = self.outcome(place) else { return Some(None) };
+        let Some(OutcomeSummary::Measured { findings }) = self.outcome(place) else {
+            return Some(None);
+        };
         let found = findings.iter().find(|f| {
             f.quantity == name && part.is_none_or(|p| f.part == p) && cut.is_none_or(|c| f.cut == c)
         });
@@ -118,7 +120,7 @@ impl<'a> Results<'a> {
         self.plan.places.iter().filter(|place| place.measured.is_none())
     }
 
-    fn outcome(&self, place: &Place) -> Option<&Short> {
+    fn outcome(&self, place: &Place) -> Option<&OutcomeSummary> {
         self.summaries[place.unit as usize].as_ref().map(|summary| &summary.outcome)
     }
 
@@ -126,7 +128,7 @@ impl<'a> Results<'a> {
     fn state(&self, place: &Place) -> (UnitState, String) {
         let state = self.states[place.unit as usize];
         let note = match self.outcome(place) {
-            Some(Short::Failed { what }) => what.clone(),
+            Some(OutcomeSummary::Failed { what }) => what.clone(),
             _ if state == UnitState::Blocked => "what it starts from failed".to_owned(),
             _ => String::new(),
         };
@@ -182,7 +184,7 @@ impl<'a> Results<'a> {
             None => (Work::Train, arm.from.map_or(0, |(_, at)| at), arm.updates),
         };
         let clipped = match self.outcome(place) {
-            Some(Short::Trained { clipped, .. }) => Some(*clipped),
+            Some(OutcomeSummary::Trained { clipped, .. }) => Some(*clipped),
             _ => None,
         };
         // A measurement is this study's own, whoever trained the state.
@@ -234,7 +236,7 @@ impl<'a> Results<'a> {
                 unit: self.unit(place).short(),
             };
             let findings = match self.outcome(place) {
-                Some(Short::Measured { findings }) => findings.as_slice(),
+                Some(OutcomeSummary::Measured { findings }) => findings.as_slice(),
                 _ => &[],
             };
             if findings.is_empty() {

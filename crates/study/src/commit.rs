@@ -231,7 +231,7 @@ fn existing(
     let mut existing = Vec::new();
     for (id, recorded) in ids {
         let is_ours = match Record::load(store, id, *recorded)?.definition {
-            Definition::Train { seed, .. } => seeds.contains(&seed),
+            Definition::Train(run) => seeds.contains(&run.seed),
             Definition::Measure { .. } => false,
         };
         if is_ours {

@@ -45,6 +45,16 @@ impl StudyError {
         Self::Invalid { what: what.to_string(), hint: hint.to_string() }
     }
 
+    /// The same error, with the place where it was found before it.
+    pub(crate) fn within(self, place: &str) -> Self {
+        match self {
+            Self::Invalid { what, hint } => {
+                Self::Invalid { what: format!("{place}: {what}"), hint }
+            }
+            other => other,
+        }
+    }
+
     /// A defect of the program.
     pub fn bug(what: impl Display) -> Self {
         Self::Bug { what: what.to_string() }

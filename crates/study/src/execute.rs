@@ -5,36 +5,43 @@
 //! state is log, panels, checkpoint, so whatever a kill leaves reaches at least as far as the checkpoint.
 
 use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use backcut_measure::{Subject, measure};
-use backcut_systems::BatchKey;
-use backcut_training::log::{self, Record as LogRecord};
+use backcut_systems::Built;
 use backcut_training::{
-    Checkpoint, CheckpointError, Panel, RunConfig, State, Trainer, ValidRun, checkpoint, panels,
-    sha256,
+    Branch, Panel, Restored, RunConfig, Snapshot, State, TrainError, Training, ValidRun, log,
+    panels, sha256,
 };
-use serde_json::Value;
 
 use crate::error::StudyError;
-use crate::record::{Beside, Evaluation, Outcome, Record};
+use crate::record::{Evaluation, KeptFile, Outcome, Record};
 use crate::store::{Recorded, Store, publish};
-use crate::systems::{Built, Catalogue};
-use crate::unit::{Definition, StateOf, UnitId};
+use crate::tools::Tools;
+use crate::unit::{Definition, Measuring, StateOf, UnitId};
 
 /// What computing a unit needs to know of its surroundings.
 pub struct Context<'a> {
     /// The results folder.
     pub store: &'a Store,
-    /// Systems by name.
-    pub catalogue: &'a dyn Catalogue,
+    /// Systems, and what runs them.
+    pub tools: Tools<'a>,
     /// The ledger's head as the unit begins.
     pub head: String,
     /// Save the state of a long unit this often.
     pub save_after: Duration,
     /// Save and stop as soon as this is set.
     pub stop: &'a AtomicBool,
+}
+
+impl Context<'_> {
+    fn restore(&self, state: StateOf) -> Result<Restored, StudyError> {
+        let path = self.store.checkpoint(&state.unit, state.update);
+        Restored::load(self.tools.catalogue, &path).map_err(|e| StudyError::invalid(&e, e.hint()))
+    }
 }
 
 /// How computing a unit ended.
@@ -56,19 +63,13 @@ pub fn execute(
     progress: &dyn Fn(u64),
 ) -> Result<Ended, StudyError> {
     match definition {
-        Definition::Train { .. } => Training::open(context, definition, keep)?.run(progress),
-        Definition::Measure { measurement, of, reference, .. } => {
+        Definition::Train(run) => {
+            let (unit, snapshot) = TrainingUnit::open(context, definition, run, keep)?;
+            unit.compute(snapshot, progress)
+        }
+        Definition::Measure(what) => {
             let began = Instant::now();
-            let subject = Restored::load(context, *of)?;
-            let reference = match reference {
-                Some(state) => Some(Restored::load(context, *state)?),
-                None => None,
-            };
-            let reference = reference.as_ref().map(Restored::subject);
-            let outcome = match measure(measurement, &subject.subject(), reference.as_ref()) {
-                Ok(findings) => Outcome::Measured { findings },
-                Err(error) => Outcome::Failed { what: error.to_string(), hint: String::new() },
-            };
+            let outcome = findings(context, what)?;
             let mut record = Record::new(definition.clone(), outcome, context.head.clone());
             record.seconds = began.elapsed().as_secs_f64();
             Ok(Ended::Recorded(Box::new(record)))
@@ -76,257 +77,160 @@ pub fn execute(
     }
 }
 
-/// A kept state with its system.
-pub struct Restored {
-    built: Built,
-    state: State<f32>,
-    config: RunConfig,
+fn findings(context: &Context, what: &Measuring) -> Result<Outcome, StudyError> {
+    let executor = context.tools.executor;
+    let subject = context.restore(what.of)?;
+    let reference = what.reference.map(|state| context.restore(state)).transpose()?;
+    let reference = reference.as_ref().map(|state| Subject::of(executor, state));
+    let found = measure(&what.measurement, &Subject::of(executor, &subject), reference.as_ref());
+    Ok(match found {
+        Ok(findings) => Outcome::Measured { findings },
+        Err(error) => Outcome::Failed { what: error.to_string(), hint: String::new() },
+    })
 }
 
-impl Restored {
-    /// From a unit's kept checkpoint.
-    pub fn load(context: &Context, state: StateOf) -> Result<Self, StudyError> {
-        let path = context.store.checkpoint(&state.unit, state.update);
-        let checkpoint = Checkpoint::load(&path).map_err(|e| unusable(&e))?;
-        Self::new(context.catalogue, &checkpoint)
-    }
-
-    /// From a checkpoint.
-    pub fn new(catalogue: &dyn Catalogue, checkpoint: &Checkpoint) -> Result<Self, StudyError> {
-        let config = checkpoint.header().config.clone();
-        let built = build(catalogue, &config.system.name, &config.system.settings)?;
-        let state = checkpoint.state(built.system.program().layout()).map_err(|e| unusable(&e))?;
-        Ok(Self { built, state, config })
-    }
-
-    /// As measurements see it.
-    pub fn subject(&self) -> Subject<'_> {
-        let RunConfig { seed, stream, optimizer, .. } = self.config;
-        let key = BatchKey { seed, stream, update: self.state.update };
-        Subject { system: &*self.built.system, state: &self.state, optimizer, key }
-    }
-}
-
-fn build(catalogue: &dyn Catalogue, name: &str, settings: &Value) -> Result<Built, StudyError> {
-    let Value::Object(settings) = settings else {
-        return Err(StudyError::invalid("settings that are no table", "use name = value"));
-    };
-    catalogue.build(name, settings)
-}
-
-fn unusable(error: &CheckpointError) -> StudyError {
-    StudyError::invalid(error, error.hint())
-}
-
-/// A training unit in progress.
-struct Training<'a> {
+/// A training unit with all that was decided before its first update.
+struct TrainingUnit<'a> {
     context: &'a Context<'a>,
     definition: &'a Definition,
     id: UnitId,
     keep: &'a [u64],
     run: ValidRun,
-    built: Built,
-    state: State<f32>,
-    records: Vec<LogRecord>,
-    panels: panels::Panels,
+    built: Arc<Built>,
+    /// The ledger's head under which it began.
     head: String,
     /// Seconds of earlier processes.
     before: f64,
 }
 
-impl<'a> Training<'a> {
+impl<'a> TrainingUnit<'a> {
     fn open(
         context: &'a Context<'a>,
         definition: &'a Definition,
+        run: &RunConfig<StateOf>,
         keep: &'a [u64],
-    ) -> Result<Self, StudyError> {
-        let Definition::Train {
-            system,
-            cut,
-            seed,
-            stream,
-            from,
-            updates,
-            evaluations,
-            optimizer,
-            precision,
-            numerics,
-        } = definition
-        else {
-            return Err(StudyError::invalid("not a training unit", "this is a bug"));
-        };
-        let built = build(context.catalogue, &system.name, &system.settings)?;
-        let layout = built.system.program().layout();
-        let (start, state) = match from {
-            None => (None, State::initial(&*built.system, *seed)),
+    ) -> Result<(Self, Snapshot), StudyError> {
+        let catalogue = context.tools.catalogue;
+        let built = catalogue.build(&run.system).map_err(|e| StudyError::invalid(&e, e.hint()))?;
+        let (start, state) = match run.start {
+            None => (None, State::initial(built.system(), run.seed)),
             Some(from) => {
-                let path = context.store.checkpoint(&from.unit, from.update);
-                let checkpoint = Checkpoint::load(&path).map_err(|e| unusable(&e))?;
-                let state = checkpoint.state(layout).map_err(|e| unusable(&e))?;
-                (Some(checkpoint.start()), state)
+                let Branch { start, state } = context.restore(from)?.branch(&built);
+                (Some(start), state)
             }
         };
-        let run = RunConfig {
-            system: system.clone(),
-            cut: *cut,
-            seed: *seed,
-            stream: *stream,
-            start,
-            updates: *updates,
-            evaluations: evaluations.clone(),
-            optimizer: *optimizer,
-            precision: *precision,
-            numerics: *numerics,
-        };
-        let run = run.check().map_err(|e| StudyError::invalid(&e, e.hint()))?;
-        let (id, head) = (definition.id(), context.head.clone());
-        let (records, panels, before) = (Vec::new(), Vec::new(), 0.0);
-        let mut training = Self {
-            context,
-            definition,
-            id,
-            keep,
-            run,
-            built,
-            state,
-            records,
-            panels,
-            head,
-            before,
-        };
-        training.continue_saved();
-        Ok(training)
+        let run = run.clone().starting(start).check();
+        let run = run.map_err(|e| StudyError::invalid(&e, e.hint()))?;
+        let (id, head, before) = (definition.id(), context.head.clone(), 0.0);
+        let mut unit = Self { context, definition, id, keep, run, built, head, before };
+        let snapshot = unit.take_up().unwrap_or_else(|| Snapshot::beginning(state));
+        Ok((unit, snapshot))
     }
 
-    /// Takes up a saved state if there is a sound one; otherwise the unit begins anew.
-    fn continue_saved(&mut self) {
-        let folder = self.context.store.work(&self.id);
-        let Ok(checkpoint) = Checkpoint::load(&folder.join("checkpoint.safetensors")) else {
-            return;
-        };
-        let layout = self.built.system.program().layout();
-        let (Ok(state), Ok(mut records), Ok(mut panels), Ok(about)) = (
-            checkpoint.state(layout),
-            log::read(&folder.join("log.bin")),
-            panels::read(&folder.join("panels.csv")),
-            fs::read_to_string(folder.join("about")),
-        ) else {
-            return;
-        };
-        let start = self.state.update;
-        let Some(done) = state.update.checked_sub(start) else { return };
-        records.truncate(done as usize);
-        panels.retain(|(at, _)| *at <= state.update);
+    /// What a saved state knows of its past: the head it began under, and seconds.
+    fn about(&self) -> PathBuf {
+        self.context.store.work(&self.id).path().join("about")
+    }
+
+    /// Takes up a saved state if there is a sound one.
+    fn take_up(&mut self) -> Option<Snapshot> {
+        let store = self.context.store;
+        let layout = self.built.system().program().layout();
+        let saved = store.work(&self.id).load(&self.run, layout).ok()?;
         // Whoever saved it may have kept other states: those that are missing are made again.
-        let is_kept =
-            |u: &u64| *u > state.update || self.context.store.checkpoint(&self.id, *u).exists();
+        let is_kept = |u: &u64| *u > saved.state.update || store.checkpoint(&self.id, *u).exists();
+        let about = fs::read_to_string(self.about()).ok()?;
+        let (head, seconds) = about.trim_end().split_once(' ')?;
+        let seconds = seconds.parse().ok()?;
         if !self.keep.iter().all(is_kept) {
-            return;
+            return None;
         }
-        let due = self.run.config().evaluations.iter().filter(|at| **at <= state.update);
-        let is_whole = records.len() as u64 == done
-            && panels.iter().map(|(at, _)| at).eq(due)
-            && records.iter().zip(start + 1..).all(|(r, want)| r.update.update == want)
-            && records.last().is_none_or(|r| r.update.hash == state.hash());
-        let Some((head, seconds)) = about.trim_end().split_once(' ') else { return };
-        let Ok(seconds) = seconds.parse() else { return };
-        if is_whole && checkpoint.header().config_hash == self.run.hash() {
-            (self.state, self.records, self.panels) = (state, records, panels);
-            // The head under which it began, not the one under which it goes on.
-            (self.head, self.before) = (head.to_owned(), seconds);
-        }
+        // The head under which it began, not the one under which it goes on.
+        (self.head, self.before) = (head.to_owned(), seconds);
+        Some(saved)
     }
 
-    fn run(self, progress: &dyn Fn(u64)) -> Result<Ended, StudyError> {
-        let Self {
-            context,
-            definition,
-            id,
-            keep,
-            run,
-            built,
-            state,
-            mut records,
-            mut panels,
-            head,
-            before,
-        } = self;
+    fn compute(&self, snapshot: Snapshot, progress: &dyn Fn(u64)) -> Result<Ended, StudyError> {
         let began = Instant::now();
-        let seconds = || before + began.elapsed().as_secs_f64();
-        let layout = built.system.program().layout();
-        let failed = |error: &backcut_training::TrainError| {
-            let hint = error.hint().to_owned();
-            Outcome::Failed { what: error.to_string(), hint }
-        };
-        let finish = |outcome: Outcome, files: Vec<Beside>| {
-            let mut record = Record::new(definition.clone(), outcome, head.clone());
-            (record.files, record.seconds) = (files, seconds());
-            Ok(Ended::Recorded(Box::new(record)))
-        };
-        let mut trainer = match Trainer::resume(&*built.system, run.arm(), state) {
-            Ok(trainer) => trainer,
-            Err(error) => return finish(failed(&error), vec![]),
+        let seconds = || self.before + began.elapsed().as_secs_f64();
+        let executor = self.context.tools.executor;
+        let training = Training::resume(executor, self.built.system(), &self.run, snapshot);
+        let mut training = match training {
+            Ok(training) => training,
+            Err(error) => return Ok(self.ended(failed(&error), vec![], seconds())),
         };
         let mut saved = Instant::now();
-        while trainer.update() < run.config().updates {
-            let outcome = trainer.step().and_then(|log| {
-                let is_due = run.config().evaluations.binary_search(&log.update).is_ok();
-                Ok((log, if is_due { Some(trainer.evaluate()?) } else { None }))
-            });
-            let (update, panel) = match outcome {
-                Ok(done) => done,
-                Err(error) => return finish(failed(&error), vec![]),
+        while let Some(completed) = training.next() {
+            let update = match completed {
+                Ok(completed) => completed.update.update,
+                Err(error) => return Ok(self.ended(failed(&error), vec![], seconds())),
             };
-            let evaluation = panel.as_ref().map(|p: &Panel| p.mean);
-            records.push(LogRecord { update, evaluation });
-            panels.extend(panel.map(|p| (update.update, p)));
-            if keep.contains(&update.update) {
-                let bytes = checkpoint::to_bytes(layout, &trainer.state(), &run);
-                publish(&context.store.checkpoint(&id, update.update), &bytes)?;
+            if self.keep.contains(&update) {
+                let path = self.context.store.checkpoint(&self.id, update);
+                publish(&path, &training.checkpoint())?;
             }
-            progress(update.update);
-            let is_stopping = context.stop.load(Ordering::Relaxed);
-            let is_last = update.update == run.config().updates;
-            if !is_last && (is_stopping || saved.elapsed() >= context.save_after) {
-                let folder = context.store.work(&id);
-                publish(&folder.join("about"), format!("{head} {}\n", seconds()).as_bytes())?;
-                publish(&folder.join("log.bin"), &log::to_bytes(&records))?;
-                publish(&folder.join("panels.csv"), panels::to_csv(&panels).as_bytes())?;
-                let bytes = checkpoint::to_bytes(layout, &trainer.state(), &run);
-                publish(&folder.join("checkpoint.safetensors"), &bytes)?;
+            progress(update);
+            let is_stopping = self.context.stop.load(Ordering::Relaxed);
+            let is_due = is_stopping || saved.elapsed() >= self.context.save_after;
+            if is_due && !training.is_finished() {
+                self.save(&training, seconds())?;
                 saved = Instant::now();
                 if is_stopping {
                     return Ok(Ended::Stopped);
                 }
             }
         }
-        let log = log::to_bytes(&records);
-        publish(&context.store.log(&id), &log)?;
+        let log = log::to_bytes(training.records());
+        publish(&self.context.store.beside(&self.id).log(), &log)?;
         let log = sha256(&log);
-        let files = beside(context.store, &id, keep, &log)?;
+        let files = beside(self.context.store, &self.id, self.keep, &log)?;
         let outcome = Outcome::Trained {
-            updates: records.len() as u64,
-            clipped: records.iter().filter(|r| r.update.is_clipped()).count() as u64,
-            parameters: format!("{:016x}", trainer.state().hash()),
+            updates: training.records().len() as u64,
+            clipped: training.clipped(),
+            parameters: format!("{:016x}", training.trainer().state().hash()),
             log,
-            evaluations: panels.into_iter().map(evaluation).collect(),
+            evaluations: training.panels().iter().map(evaluation).collect(),
         };
-        finish(outcome, files)
+        Ok(self.ended(outcome, files, seconds()))
+    }
+
+    /// Log, panels, checkpoint, in this order: whatever a kill leaves reaches as far as the checkpoint.
+    fn save(&self, training: &Training, seconds: f64) -> Result<(), StudyError> {
+        let folder = self.context.store.work(&self.id);
+        publish(&self.about(), format!("{} {seconds}\n", self.head).as_bytes())?;
+        publish(&folder.log(), &log::to_bytes(training.records()))?;
+        publish(&folder.panels(), panels::to_csv(training.panels()).as_bytes())?;
+        publish(&folder.checkpoint(), &training.checkpoint())
+    }
+
+    fn ended(&self, outcome: Outcome, files: Vec<KeptFile>, seconds: f64) -> Ended {
+        let mut record = Record::new(self.definition.clone(), outcome, self.head.clone());
+        (record.files, record.seconds) = (files, seconds);
+        Ended::Recorded(Box::new(record))
     }
 }
 
-fn evaluation((update, panel): (u64, Panel)) -> Evaluation {
-    Evaluation { update, mean: panel.mean, errors: panel.errors }
+fn failed(error: &TrainError) -> Outcome {
+    Outcome::Failed { what: error.to_string(), hint: error.hint().to_owned() }
+}
+
+fn evaluation((update, panel): &(u64, Panel)) -> Evaluation {
+    Evaluation { update: *update, mean: panel.mean, errors: panel.errors.clone() }
 }
 
 /// The hashes of what lies beside the record.
-fn beside(store: &Store, id: &UnitId, keep: &[u64], log: &str) -> Result<Vec<Beside>, StudyError> {
-    let mut files = vec![Beside { name: "log.bin".to_owned(), sha256: log.to_owned() }];
+fn beside(
+    store: &Store,
+    id: &UnitId,
+    keep: &[u64],
+    log: &str,
+) -> Result<Vec<KeptFile>, StudyError> {
+    let mut files = vec![KeptFile { name: "log.bin".to_owned(), sha256: log.to_owned() }];
     for &update in keep {
         let path = store.checkpoint(id, update);
         let bytes = fs::read(&path).map_err(StudyError::io(&path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        files.push(Beside { name, sha256: sha256(&bytes) });
+        files.push(KeptFile { name, sha256: sha256(&bytes) });
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files.dedup();
@@ -366,13 +270,13 @@ pub fn conclude(store: &Store, before: Option<&Record>, now: &Record) -> Result<
         }
         _ => now.save(store)?,
     }
-    remove_folder(&store.work(&now.unit))
+    remove_folder(store.work(&now.unit).path())
 }
 
 /// The files of two records of one unit: studies may keep different states of it.
-fn merged(before: &[Beside], now: &[Beside]) -> Vec<Beside> {
+fn merged(before: &[KeptFile], now: &[KeptFile]) -> Vec<KeptFile> {
     let mut files = now.to_vec();
-    let is_gone = |file: &&Beside| now.iter().all(|n| n.name != file.name);
+    let is_gone = |file: &&KeptFile| now.iter().all(|n| n.name != file.name);
     files.extend(before.iter().filter(is_gone).cloned());
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files

@@ -4,6 +4,7 @@
 //! that what was written can run; the schema for editors is derived from these very types.
 
 use backcut_measure::Measurement;
+use backcut_systems::Optimizer;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,21 @@ pub struct OptimizerTable {
     pub decay: Option<f64>,
 }
 
+impl OptimizerTable {
+    /// These departures from an optimizer.
+    pub fn over(&self, mut optimizer: Optimizer) -> Result<Optimizer, StudyError> {
+        let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
+        set(&mut optimizer.clip, self.clip);
+        set(&mut optimizer.adamw.rate, self.rate);
+        set(&mut optimizer.adamw.beta1, self.beta1);
+        set(&mut optimizer.adamw.beta2, self.beta2);
+        set(&mut optimizer.adamw.eps, self.eps);
+        set(&mut optimizer.adamw.decay, self.decay);
+        optimizer.check().map_err(|what| StudyError::invalid(what, "correct [optimizer]"))?;
+        Ok(optimizer)
+    }
+}
+
 /// The seeds of a study.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -101,14 +117,20 @@ pub struct Sources {
 pub struct ArmTable {
     /// The backward graph, as `FF`, `F_SG` or `SEG-8`.
     pub cut: String,
-    /// Forward window of the memory, in training and evaluation.
+    /// Settings of the system that this arm changes, under every condition.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+    /// Forward window of the memory, in training and evaluation: short for `settings.window`.
     pub window: Option<u64>,
     /// The arm it branches from; left out, it starts from initialization.
     pub from: Option<String>,
     /// The update of that arm at which it branches [default: its last].
     pub at: Option<u64>,
-    /// Updates at its end, those before the branch included.
-    pub updates: u64,
+    /// Updates at its end, those before the branch included [default: as many more as is customary].
+    pub updates: Option<u64>,
+    /// Departures from the optimizer, for this arm alone.
+    #[serde(default)]
+    pub optimizer: OptimizerTable,
     /// Sampling stream, `a` or `b` [default: a].
     pub stream: Option<String>,
     /// Updates at which the panel is evaluated.

@@ -20,7 +20,8 @@
 //!
 //! use backcut_study::collect::Results;
 //! use backcut_study::runner::{RunOptions, run};
-//! use backcut_study::{Builtin, Plan, Store, Study, commit};
+//! use backcut_study::{Plan, Store, Study, Tools, commit};
+//! use backcut_systems::Catalogue;
 //!
 //! # let folder = std::env::temp_dir().join(format!("backcut-study-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
@@ -41,7 +42,8 @@
 //!     asks = "confirmatory"
 //!     contrasts = ["R = [F_SG@default] - [FF@default] > 0"]
 //! "#)?;
-//! let study = Study::load(&file, &Builtin)?;
+//! let catalogue = Catalogue::builtin();
+//! let study = Study::load(&file, &catalogue)?;
 //! let (plan, store) = (Plan::new(&study), Store::new(folder.join("results")));
 //! assert_eq!(plan.units.len(), 8);
 //!
@@ -49,7 +51,7 @@
 //! commit::admit(&study, &plan, &store)?;
 //! let stop = AtomicBool::new(false); // set it from a signal handler
 //! let tally =
-//!     run(&study, &plan, &store, &Builtin, &RunOptions::default(), &stop, &mut |_event| {})?;
+//!     run(&study, &plan, &store, Tools::new(&catalogue), &RunOptions::default(), &stop, &mut |_| {})?;
 //! assert_eq!((tally.computed, tally.failed), (8, 0));
 //!
 //! let tables = Results::read(&study, &plan, &store)?.tables(&store, &[])?;
@@ -77,7 +79,7 @@ pub mod status;
 mod store;
 mod study;
 pub mod summary;
-mod systems;
+mod tools;
 mod unit;
 pub mod verify;
 
@@ -87,5 +89,5 @@ pub use plan::{Place, Plan, Unit};
 pub use resolve::EVALUATE_EVERY;
 pub use store::{Recorded, Store};
 pub use study::{Arm, Grid, Measured, Study, StudyFamily};
-pub use systems::{Built, Builtin, Catalogue, QUADROTOR_CLIP};
-pub use unit::{Definition, StateOf, UnitId};
+pub use tools::Tools;
+pub use unit::{Definition, Measuring, StateOf, UnitId};

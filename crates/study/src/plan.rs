@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 
 use backcut_kernels::NUMERICS_VERSION;
-use backcut_training::Precision;
+use backcut_training::{Precision, RunConfig};
 
 use crate::study::Study;
-use crate::unit::{Definition, StateOf, UnitId};
+use crate::unit::{Definition, Measuring, StateOf, UnitId};
 
 /// A planned unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -271,26 +271,26 @@ fn train_definition(
     id: &dyn Fn(usize) -> UnitId,
 ) -> Definition {
     let arm = &study.arms[arm];
-    Definition::Train {
-        system: arm.system(&study.grids[arm.grid], condition),
+    Definition::Train(RunConfig {
+        system: arm.systems[&condition].clone(),
         cut: arm.cut,
         seed,
         stream: arm.stream,
-        from: arm.from.map(|(_, update)| StateOf { unit: id(0), update }),
+        start: arm.from.map(|(_, update)| StateOf { unit: id(0), update }),
         updates: arm.updates,
         evaluations: arm.evaluations.clone(),
         optimizer: arm.optimizer,
         precision: Precision::F32,
         numerics: NUMERICS_VERSION,
-    }
+    })
 }
 
 fn measure_definition(study: &Study, measured: usize, id: &dyn Fn(usize) -> UnitId) -> Definition {
     let item = &study.measured[measured];
-    Definition::Measure {
+    Definition::Measure(Measuring {
         measurement: item.what.clone(),
         of: StateOf { unit: id(0), update: item.update },
         reference: item.reference.map(|(_, update)| StateOf { unit: id(1), update }),
         numerics: NUMERICS_VERSION,
-    }
+    })
 }

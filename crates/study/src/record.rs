@@ -65,7 +65,7 @@ pub enum Outcome {
 /// A file that lies beside the record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Beside {
+pub struct KeptFile {
     /// Its name.
     pub name: String,
     /// Its SHA-256.
@@ -89,7 +89,7 @@ pub struct Record {
     /// The head of the ledger when the unit began.
     pub head: String,
     /// Files beside the record.
-    pub files: Vec<Beside>,
+    pub files: Vec<KeptFile>,
     /// Seconds of computing, resumed parts included.
     pub seconds: f64,
     /// The version that computed it.
@@ -117,10 +117,7 @@ impl Record {
     /// The file's bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StudyError> {
         let json = serde_json::to_string(self).map_err(|error| {
-            StudyError::invalid(
-                format!("no JSON for the result of {}: {error}", self.unit),
-                "this is a bug",
-            )
+            StudyError::bug(format!("no JSON for the result of {}: {error}", self.unit))
         })?;
         let seal = sha256(json.as_bytes());
         Ok(format!("{json}\n{seal}\n").into_bytes())

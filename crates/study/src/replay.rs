@@ -6,12 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use backcut_kernels::random::Stream;
+use backcut_training::Folder;
 
 use crate::error::StudyError;
 use crate::execute::{Context, Ended, execute};
 use crate::record::Record;
 use crate::store::{Recorded, Store};
-use crate::systems::Catalogue;
+use crate::tools::Tools;
 use crate::unit::UnitId;
 
 /// One replayed unit.
@@ -44,7 +45,7 @@ pub fn sample(store: &Store, count: usize, seed: u64) -> Result<Vec<UnitId>, Stu
 pub fn replay(
     store: &Store,
     id: &UnitId,
-    catalogue: &dyn Catalogue,
+    tools: Tools,
     scratch: &Path,
 ) -> Result<Replayed, StudyError> {
     let recorded = Record::load(store, id, Recorded::Done)?;
@@ -54,13 +55,14 @@ pub fn replay(
             store.checkpoint(&need.unit, need.update),
             elsewhere.checkpoint(&need.unit, need.update),
         );
-        fs::create_dir_all(elsewhere.beside(&need.unit)).map_err(StudyError::io(&to))?;
+        let folder = elsewhere.beside(&need.unit);
+        fs::create_dir_all(folder.path()).map_err(StudyError::io(&to))?;
         fs::copy(&from, &to).map_err(StudyError::io(&from))?;
     }
     let stop = AtomicBool::new(false);
     let context = Context {
         store: &elsewhere,
-        catalogue,
+        tools,
         head: recorded.head.clone(),
         save_after: Duration::MAX,
         stop: &stop,
@@ -68,9 +70,7 @@ pub fn replay(
     let keep: Vec<u64> = recorded
         .files
         .iter()
-        .filter_map(|f| {
-            f.name.strip_prefix("checkpoint-")?.strip_suffix(".safetensors")?.parse().ok()
-        })
+        .filter_map(|file| Folder::kept_update(Path::new(&file.name)))
         .collect();
     let Ended::Recorded(again) = execute(&context, &recorded.definition, &keep, &|_| {})? else {
         return Err(StudyError::invalid("the replay was stopped", "run it again"));

@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::record::{Outcome, Record};
 use crate::store::{Recorded, Store};
 use crate::study::Study;
-use crate::systems::Catalogue;
+use crate::tools::Tools;
 use crate::unit::UnitId;
 
 /// How to run.
@@ -117,7 +117,7 @@ pub fn shard_of(plan: &Plan, unit: u32, shards: u64) -> u64 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stand {
+enum UnitStage {
     /// Not of this run.
     Outside,
     Waiting,
@@ -129,7 +129,7 @@ enum Stand {
 }
 
 struct Schedule {
-    stands: Vec<Stand>,
+    stages: Vec<UnitStage>,
     /// How many needed units are not done yet.
     missing: Vec<u8>,
     ready: BTreeSet<u32>,
@@ -143,7 +143,7 @@ struct Shared<'a> {
     study: &'a Study,
     plan: &'a Plan,
     store: &'a Store,
-    catalogue: &'a dyn Catalogue,
+    tools: Tools<'a>,
     options: &'a RunOptions,
     stop: &'a AtomicBool,
     claims: Claims,
@@ -160,7 +160,7 @@ pub fn run(
     study: &Study,
     plan: &Plan,
     store: &Store,
-    catalogue: &dyn Catalogue,
+    tools: Tools,
     options: &RunOptions,
     stop: &AtomicBool,
     listen: &mut dyn FnMut(Event),
@@ -173,7 +173,7 @@ pub fn run(
         study,
         plan,
         store,
-        catalogue,
+        tools,
         options,
         stop,
         claims,
@@ -193,12 +193,12 @@ pub fn run(
         shared.listen(&receiver, listen);
     });
     let schedule = shared.schedule.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let blocked = blocked(plan, &schedule.stands);
+    let blocked = blocked(plan, &schedule.stages);
     let ours = (0..plan.units.len()).filter(|&i| is_ours(plan, options, i as u32));
     let mut done = 0;
     for index in ours {
-        done += usize::from(schedule.stands[index] == Stand::Done);
-        tally.failed += usize::from(schedule.stands[index] == Stand::Failed);
+        done += usize::from(schedule.stages[index] == UnitStage::Done);
+        tally.failed += usize::from(schedule.stages[index] == UnitStage::Failed);
         tally.blocked += usize::from(blocked[index]);
         tally.units += 1;
     }
@@ -219,19 +219,19 @@ fn tidy(
     for id in store.begun()? {
         if found.get(&id) == Some(&Recorded::Done) && claims.clear(&id) {
             store.sweep(&id);
-            remove_folder(&store.work(&id))?;
+            remove_folder(store.work(&id).path())?;
         }
     }
     Ok(())
 }
 
 /// Units that wait for one that failed.
-fn blocked(plan: &Plan, stands: &[Stand]) -> Vec<bool> {
-    let mut is_blocked = vec![false; stands.len()];
+fn blocked(plan: &Plan, stages: &[UnitStage]) -> Vec<bool> {
+    let mut is_blocked = vec![false; stages.len()];
     for (index, unit) in plan.units.iter().enumerate() {
         let needs = unit.needs.iter().flatten();
-        let by = |n: &u32| stands[*n as usize] == Stand::Failed || is_blocked[*n as usize];
-        is_blocked[index] = stands[index] == Stand::Waiting && needs.clone().any(by);
+        let by = |n: &u32| stages[*n as usize] == UnitStage::Failed || is_blocked[*n as usize];
+        is_blocked[index] = stages[index] == UnitStage::Waiting && needs.clone().any(by);
     }
     is_blocked
 }
@@ -248,30 +248,30 @@ fn schedule(
     found: &HashMap<UnitId, Recorded>,
 ) -> (Schedule, Vec<Vec<u32>>, Tally) {
     let count = plan.units.len();
-    let mut stands = vec![Stand::Outside; count];
+    let mut stages = vec![UnitStage::Outside; count];
     let mut tally = Tally::default();
     for index in 0..count as u32 {
         let is_ours = is_ours(plan, options, index);
         let recorded = found.get(&plan.units[index as usize].id);
-        stands[index as usize] = match recorded {
-            Some(Recorded::Done) => Stand::Done,
-            Some(Recorded::Failed) if options.only_failed && is_ours => Stand::Waiting,
-            Some(Recorded::Failed) => Stand::Failed,
-            None if options.only_failed || !is_ours => Stand::Outside,
-            None => Stand::Waiting,
+        stages[index as usize] = match recorded {
+            Some(Recorded::Done) => UnitStage::Done,
+            Some(Recorded::Failed) if options.only_failed && is_ours => UnitStage::Waiting,
+            Some(Recorded::Failed) => UnitStage::Failed,
+            None if options.only_failed || !is_ours => UnitStage::Outside,
+            None => UnitStage::Waiting,
         };
-        tally.reused += usize::from(is_ours && stands[index as usize] == Stand::Done);
+        tally.reused += usize::from(is_ours && stages[index as usize] == UnitStage::Done);
     }
     // A result whose checkpoint is needed and not there is computed again, for the checkpoint.
     for index in (0..count).rev() {
-        if stands[index] != Stand::Waiting {
+        if stages[index] != UnitStage::Waiting {
             continue;
         }
         for (need, update) in plan.needed(study, index as u32) {
-            let stand = &mut stands[need as usize];
+            let stage = &mut stages[need as usize];
             let id = &plan.units[need as usize].id;
-            if *stand == Stand::Done && !store.checkpoint(id, update).exists() {
-                *stand = Stand::Waiting;
+            if *stage == UnitStage::Done && !store.checkpoint(id, update).exists() {
+                *stage = UnitStage::Waiting;
                 tally.reused -= usize::from(is_ours(plan, options, need));
             }
         }
@@ -282,15 +282,15 @@ fn schedule(
     for (index, unit) in plan.units.iter().enumerate() {
         for need in unit.needs.iter().flatten() {
             children[*need as usize].push(index as u32);
-            missing[index] += u8::from(stands[*need as usize] != Stand::Done);
+            missing[index] += u8::from(stages[*need as usize] != UnitStage::Done);
         }
-        if stands[index] == Stand::Waiting && missing[index] == 0 {
-            stands[index] = Stand::Ready;
+        if stages[index] == UnitStage::Waiting && missing[index] == 0 {
+            stages[index] = UnitStage::Ready;
             ready.insert(index as u32);
         }
     }
     let (held, running, is_ending, error) = (BTreeSet::new(), 0, false, None);
-    (Schedule { stands, missing, ready, held, running, is_ending, error }, children, tally)
+    (Schedule { stages, missing, ready, held, running, is_ending, error }, children, tally)
 }
 
 /// How often others' claims are looked at again.
@@ -309,15 +309,15 @@ impl Shared<'_> {
                 self.compute(unit, sender)
             }));
             self.claims.release(&id);
-            let stand = match outcome {
-                Ok(Ok(stand)) => Ok(stand),
+            let stage = match outcome {
+                Ok(Ok(stage)) => Ok(stage),
                 Ok(Err(error)) => Err(error),
-                Err(_) => Err(StudyError::invalid(
-                    format!("the computation of {} panicked", self.plan.words(self.study, unit)),
-                    "this is a bug; the unit stays pending",
-                )),
+                Err(_) => Err(StudyError::bug(format!(
+                    "the computation of {} panicked; it stays pending",
+                    self.plan.words(self.study, unit)
+                ))),
             };
-            self.settle(unit, stand);
+            self.settle(unit, stage);
         }
     }
 
@@ -330,7 +330,7 @@ impl Shared<'_> {
                 return None;
             }
             if let Some(unit) = schedule.ready.pop_first() {
-                schedule.stands[unit as usize] = Stand::Running;
+                schedule.stages[unit as usize] = UnitStage::Running;
                 schedule.running += 1;
                 return Some(unit);
             }
@@ -349,16 +349,16 @@ impl Shared<'_> {
             if timeout.timed_out() {
                 let held = std::mem::take(&mut schedule.held);
                 for unit in held {
-                    schedule.stands[unit as usize] = Stand::Ready;
+                    schedule.stages[unit as usize] = UnitStage::Ready;
                     schedule.ready.insert(unit);
                 }
             }
         }
     }
 
-    fn compute(&self, unit: u32, sender: &Sender<Event>) -> Result<Stand, StudyError> {
+    fn compute(&self, unit: u32, sender: &Sender<Event>) -> Result<UnitStage, StudyError> {
         let id = self.plan.units[unit as usize].id;
-        let Attempt::Ours { from } = self.claims.attempt(&id)? else { return Ok(Stand::Held) };
+        let Attempt::Ours { from } = self.claims.attempt(&id)? else { return Ok(UnitStage::Held) };
         if from.is_some() {
             self.store.sweep(&id);
         }
@@ -370,11 +370,11 @@ impl Shared<'_> {
         match was {
             Some(Recorded::Done) if has_files => {
                 let _ = sender.send(Event::Elsewhere { unit });
-                return Ok(Stand::Done);
+                return Ok(UnitStage::Done);
             }
             Some(Recorded::Failed) if !self.options.only_failed => {
                 let _ = sender.send(Event::Elsewhere { unit });
-                return Ok(Stand::Failed);
+                return Ok(UnitStage::Failed);
             }
             _ => {}
         }
@@ -385,7 +385,7 @@ impl Shared<'_> {
         };
         let context = Context {
             store: self.store,
-            catalogue: self.catalogue,
+            tools: self.tools,
             head: self.head()?,
             save_after: self.options.save_after,
             stop: self.stop,
@@ -400,16 +400,16 @@ impl Shared<'_> {
         match execute(&context, &definition, keep, &progress)? {
             Ended::Stopped => {
                 let _ = sender.send(Event::Stopped { unit });
-                Ok(Stand::Outside)
+                Ok(UnitStage::Outside)
             }
             Ended::Recorded(record) => {
-                let stand = match record.outcome {
-                    Outcome::Failed { .. } => Stand::Failed,
-                    _ => Stand::Done,
+                let stage = match record.outcome {
+                    Outcome::Failed { .. } => UnitStage::Failed,
+                    _ => UnitStage::Done,
                 };
                 conclude(self.store, before.as_ref(), &record)?;
                 let _ = sender.send(Event::Finished { unit, record });
-                Ok(stand)
+                Ok(stage)
             }
         }
     }
@@ -428,32 +428,32 @@ impl Shared<'_> {
         }
     }
 
-    fn settle(&self, unit: u32, stand: Result<Stand, StudyError>) {
+    fn settle(&self, unit: u32, stage: Result<UnitStage, StudyError>) {
         let mut schedule = self.lock();
         schedule.running -= 1;
-        match stand {
-            Ok(stand) => {
-                schedule.stands[unit as usize] = stand;
-                match stand {
-                    Stand::Held => {
+        match stage {
+            Ok(stage) => {
+                schedule.stages[unit as usize] = stage;
+                match stage {
+                    UnitStage::Held => {
                         schedule.held.insert(unit);
                     }
-                    Stand::Done => {
+                    UnitStage::Done => {
                         for &child in &self.children[unit as usize] {
                             schedule.missing[child as usize] -= 1;
                             let is_free = schedule.missing[child as usize] == 0;
-                            if is_free && schedule.stands[child as usize] == Stand::Waiting {
-                                schedule.stands[child as usize] = Stand::Ready;
+                            if is_free && schedule.stages[child as usize] == UnitStage::Waiting {
+                                schedule.stages[child as usize] = UnitStage::Ready;
                                 schedule.ready.insert(child);
                             }
                         }
                     }
-                    Stand::Failed if self.options.fail_fast => schedule.is_ending = true,
+                    UnitStage::Failed if self.options.fail_fast => schedule.is_ending = true,
                     _ => {}
                 }
             }
             Err(error) => {
-                schedule.stands[unit as usize] = Stand::Outside;
+                schedule.stages[unit as usize] = UnitStage::Outside;
                 schedule.is_ending = true;
                 schedule.error.get_or_insert(error);
             }

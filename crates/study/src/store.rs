@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use backcut_training::Folder;
+
 use crate::claim::Owner;
 use crate::error::StudyError;
 use crate::unit::UnitId;
@@ -76,8 +78,8 @@ impl Store {
     }
 
     /// The saved state of an unfinished unit.
-    pub fn work(&self, id: &UnitId) -> PathBuf {
-        self.root.join("work").join(id.to_string())
+    pub fn work(&self, id: &UnitId) -> Folder {
+        Folder::new(self.root.join("work").join(id.to_string()))
     }
 
     fn units(&self, id: &UnitId) -> PathBuf {
@@ -93,19 +95,14 @@ impl Store {
         self.units(id).join(format!("{id}.{state}.json"))
     }
 
-    /// What lies beside a unit's record.
-    pub fn beside(&self, id: &UnitId) -> PathBuf {
-        self.units(id).join(id.to_string())
+    /// What lies beside a unit's record: its log and kept states.
+    pub fn beside(&self, id: &UnitId) -> Folder {
+        Folder::new(self.units(id).join(id.to_string()))
     }
 
     /// A kept checkpoint.
     pub fn checkpoint(&self, id: &UnitId, update: u64) -> PathBuf {
-        self.beside(id).join(format!("checkpoint-{update:06}.safetensors"))
-    }
-
-    /// A unit's log.
-    pub fn log(&self, id: &UnitId) -> PathBuf {
-        self.beside(id).join("log.bin")
+        self.beside(id).kept(update)
     }
 
     /// The ledger's head; zeros before the first entry.
@@ -143,9 +140,27 @@ impl Store {
     /// Removes what killed processes of this machine left half written for a unit.
     pub(crate) fn sweep(&self, id: &UnitId) {
         let name = id.to_string();
-        sweep(&self.beside(id), "");
-        sweep(&self.work(id), "");
+        sweep(self.beside(id).path(), "");
+        sweep(self.work(id).path(), "");
         sweep(&self.units(id), &name);
+    }
+
+    /// Every state that units have kept: unit, update and file, in the order of the files' names.
+    pub fn kept(&self) -> Result<Vec<(UnitId, u64, PathBuf)>, StudyError> {
+        let mut kept = Vec::new();
+        let units = self.root.join("units");
+        for shelf in list(&units)? {
+            let shelf = units.join(shelf);
+            for name in list(&shelf)? {
+                let Ok(id) = name.parse::<UnitId>() else { continue };
+                let folder = shelf.join(name);
+                for file in list(&folder)?.into_iter().map(|file| folder.join(file)) {
+                    kept.extend(Folder::kept_update(&file).map(|update| (id, update, file)));
+                }
+            }
+        }
+        kept.sort();
+        Ok(kept)
     }
 
     /// Units with a saved state or a claim.

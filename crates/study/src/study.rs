@@ -2,21 +2,20 @@
 //!
 //! These are the types; [`crate::resolve`] makes them from a file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use backcut_engine::Cut;
 use backcut_ledger::Status;
 use backcut_measure::Measurement;
 use backcut_stats::FamilyParams;
-use backcut_systems::Stream;
+use backcut_systems::{Catalogue, Stream};
 use backcut_training::{Optimizer, SystemChoice, sha256};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::error::StudyError;
 use crate::file::{ComparisonTable, FamilyTable, StudyFile};
 use crate::resolve::Resolver;
-use crate::systems::Catalogue;
 
 /// Studies may reuse studies that reuse studies, to this depth.
 const MAX_DEPTH: usize = 8;
@@ -41,8 +40,10 @@ pub struct Arm {
     pub conditions: Vec<usize>,
     /// The backward graph.
     pub cut: Cut,
-    /// Forward window.
-    pub window: Option<u64>,
+    /// Settings of the system that it changes.
+    pub settings: Map<String, Value>,
+    /// The system under every condition it runs under, those settings included.
+    pub systems: BTreeMap<usize, SystemChoice>,
     /// Index of the arm it branches from, and the update.
     pub from: Option<(usize, u64)>,
     /// Updates at its end.
@@ -57,17 +58,6 @@ pub struct Arm {
     pub keep: BTreeSet<u64>,
     /// The study it is reused from.
     pub origin: Option<String>,
-}
-
-impl Arm {
-    /// The system of a condition, with the arm's window.
-    pub fn system(&self, grid: &Grid, condition: usize) -> SystemChoice {
-        let mut choice = grid.conditions[condition].1.clone();
-        if let (Some(window), Value::Object(settings)) = (self.window, &mut choice.settings) {
-            settings.insert("window".to_owned(), json!(window));
-        }
-        choice
-    }
 }
 
 /// A measurement of an arm's states.
@@ -119,14 +109,14 @@ pub struct Study {
 
 impl Study {
     /// Reads and resolves a study file.
-    pub fn load(path: &Path, catalogue: &dyn Catalogue) -> Result<Self, StudyError> {
+    pub fn load(path: &Path, catalogue: &Catalogue) -> Result<Self, StudyError> {
         Self::load_nested(path, catalogue, &|p| std::fs::read_to_string(p), 0)
     }
 
     /// The same with files from elsewhere (embedded ones).
     pub fn load_with(
         path: &Path,
-        catalogue: &dyn Catalogue,
+        catalogue: &Catalogue,
         read: &dyn Fn(&Path) -> std::io::Result<String>,
     ) -> Result<Self, StudyError> {
         Self::load_nested(path, catalogue, read, 0)
@@ -134,7 +124,7 @@ impl Study {
 
     fn load_nested(
         path: &Path,
-        catalogue: &dyn Catalogue,
+        catalogue: &Catalogue,
         read: &dyn Fn(&Path) -> std::io::Result<String>,
         depth: usize,
     ) -> Result<Self, StudyError> {
@@ -150,13 +140,8 @@ impl Study {
             let beside = path.parent().unwrap_or(Path::new("")).join(&reuse.study);
             reused.push((Self::load_nested(&beside, catalogue, read, depth + 1)?, &reuse.arms));
         }
-        let say = |error: StudyError| match error {
-            StudyError::Invalid { what, hint } => {
-                StudyError::Invalid { what: format!("{origin}: {what}"), hint }
-            }
-            other => other,
-        };
-        Resolver::new(&file, path, catalogue).and_then(|r| r.resolve(&reused)).map_err(say)
+        let resolver = Resolver::new(&file, path, catalogue);
+        resolver.and_then(|r| r.resolve(&reused)).map_err(|e| e.within(&origin))
     }
 
     /// SHA-256 of the canonical bytes.

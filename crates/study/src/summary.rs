@@ -16,7 +16,7 @@ use crate::unit::UnitId;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     /// The outcome.
-    pub outcome: Short,
+    pub outcome: OutcomeSummary,
     /// SHA-256 of definition and outcome.
     pub content: Hash,
     /// The ledger's head when it began.
@@ -27,7 +27,7 @@ pub struct Summary {
 
 /// An outcome without its long lists.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Short {
+pub enum OutcomeSummary {
     /// Trained.
     Trained {
         /// Updates that were clipped.
@@ -86,12 +86,12 @@ impl Summary {
         let outcome = match partial.outcome {
             PartialOutcome::Trained { clipped, evaluations } => {
                 let evaluations = evaluations.iter().map(|e| (e.update, e.mean)).collect();
-                Short::Trained { clipped, evaluations }
+                OutcomeSummary::Trained { clipped, evaluations }
             }
-            PartialOutcome::Measured { findings } => Short::Measured { findings },
-            PartialOutcome::Failed { what } => Short::Failed { what },
+            PartialOutcome::Measured { findings } => OutcomeSummary::Measured { findings },
+            PartialOutcome::Failed { what } => OutcomeSummary::Failed { what },
         };
-        let is_failure = matches!(outcome, Short::Failed { .. });
+        let is_failure = matches!(outcome, OutcomeSummary::Failed { .. });
         if partial.unit != *id || is_failure != (recorded == Recorded::Failed) {
             let what = "it is the record of another unit, or of another outcome";
             return Err(StudyError::damaged(&path, what));

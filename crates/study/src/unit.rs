@@ -4,12 +4,11 @@
 //! the source, the unit it starts from (by id), and the version of the numerics. So the same unit is
 //! never computed twice, in whatever study it stands, and a changed definition is another unit.
 
-use backcut_engine::Cut;
 use backcut_ledger::{Hash, canonical};
 use backcut_measure::Measurement;
-use backcut_systems::Stream;
-use backcut_training::{Optimizer, Precision, SystemChoice};
+use backcut_training::RunConfig;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The name of a unit: the hash of its definition's canonical bytes.
 pub type UnitId = Hash;
@@ -25,51 +24,34 @@ pub struct StateOf {
 }
 
 /// What defines a unit.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Definition {
-    /// A training run.
-    Train {
-        /// The system with its settings.
-        system: SystemChoice,
-        /// The backward graph.
-        cut: Cut,
-        /// The source.
-        seed: u64,
-        /// The sampling stream.
-        stream: Stream,
-        /// The state it starts from.
-        from: Option<StateOf>,
-        /// Updates at its end.
-        updates: u64,
-        /// Updates at which the panel is evaluated.
-        evaluations: Vec<u64>,
-        /// Clipping and AdamW.
-        optimizer: Optimizer,
-        /// Working precision.
-        precision: Precision,
-        /// Version of the kernels' bits.
-        numerics: u32,
-    },
+    /// A training run; a branch names the unit it starts from.
+    Train(RunConfig<StateOf>),
     /// A measurement of a state.
-    Measure {
-        /// What is measured.
-        measurement: Measurement,
-        /// The state.
-        of: StateOf,
-        /// The state whose observations are common to all.
-        reference: Option<StateOf>,
-        /// Version of the kernels' bits.
-        numerics: u32,
-    },
+    Measure(Measuring),
+}
+
+/// A measurement of a state.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measuring {
+    /// What is measured.
+    pub measurement: Measurement,
+    /// The state.
+    pub of: StateOf,
+    /// The state whose observations are common to all.
+    pub reference: Option<StateOf>,
+    /// Version of the kernels' bits.
+    pub numerics: u32,
 }
 
 impl Definition {
     /// The states it needs.
     pub fn needs(&self) -> impl Iterator<Item = StateOf> {
         let pair = match self {
-            Self::Train { from, .. } => [*from, None],
-            Self::Measure { of, reference, .. } => [Some(*of), *reference],
+            Self::Train(run) => [run.start, None],
+            Self::Measure(what) => [Some(what.of), what.reference],
         };
         pair.into_iter().flatten()
     }
@@ -77,8 +59,8 @@ impl Definition {
     /// Updates to be trained.
     pub fn work(&self) -> u64 {
         match self {
-            Self::Train { updates, from, .. } => updates - from.map_or(0, |f| f.update),
-            Self::Measure { .. } => 0,
+            Self::Train(run) => run.updates - run.start.map_or(0, |from| from.update),
+            Self::Measure(_) => 0,
         }
     }
 
@@ -90,5 +72,44 @@ impl Definition {
     /// The id.
     pub fn id(&self) -> UnitId {
         UnitId::of(self.canonical().as_bytes())
+    }
+}
+
+/// In files a definition is one flat table with its `kind`, in which a run's `start` is called `from`.
+impl Serialize for Definition {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, value) = match self {
+            Self::Train(run) => ("train", serde_json::to_value(run)),
+            Self::Measure(what) => ("measure", serde_json::to_value(what)),
+        };
+        let mut value = value.map_err(serde::ser::Error::custom)?;
+        if let Some(map) = value.as_object_mut() {
+            rename(map, "start", "from");
+            map.insert("kind".to_owned(), kind.into());
+        }
+        value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Definition {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let mut map = Map::deserialize(deserializer)?;
+        let kind = map.remove("kind").unwrap_or_default();
+        let definition = match kind.as_str() {
+            Some("train") if !map.contains_key("start") => {
+                rename(&mut map, "from", "start");
+                serde_json::from_value(map.into()).map(Self::Train)
+            }
+            Some("measure") => serde_json::from_value(map.into()).map(Self::Measure),
+            _ => return Err(D::Error::custom(format!("{kind} is no kind of unit"))),
+        };
+        definition.map_err(D::Error::custom)
+    }
+}
+
+fn rename(map: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = map.remove(from) {
+        map.insert(to.to_owned(), value);
     }
 }

@@ -144,7 +144,7 @@ fn verify_record(
             .problem(format!("{}: it ran under a head that is not in the ledger", path.display()));
     }
     for file in &record.files {
-        let beside = store.beside(id).join(&file.name);
+        let beside = store.beside(id).path().join(&file.name);
         verified.files += 1;
         match fs::read(&beside) {
             Ok(bytes) if Hash::of(&bytes).to_string() != file.sha256 => {

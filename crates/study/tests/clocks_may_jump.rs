@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use backcut_ledger::Status;
 use backcut_study::collect::Results;
 use backcut_study::runner::{RunOptions, run};
-use backcut_study::{Builtin, Plan, Store, commit, verify};
+use backcut_study::{Plan, Store, Tools, commit, verify};
+use backcut_systems::Catalogue;
 use common::{TINY, study};
 
 fn without_measurements(text: &str) -> String {
@@ -31,7 +32,9 @@ fn a_clock_that_was_set_back_changes_no_status() {
     commit::admit(&first, &plan, &store).unwrap();
     let stop = AtomicBool::new(false);
     let options = RunOptions::default();
-    let tally = run(&first, &plan, &store, &Builtin, &options, &stop, &mut |_| {}).unwrap();
+    let tally =
+        run(&first, &plan, &store, Tools::new(&Catalogue::builtin()), &options, &stop, &mut |_| {})
+            .unwrap();
     assert_eq!((tally.units, tally.computed, tally.left), (8, 8, 0));
     let tables = Results::read(&first, &plan, &store).unwrap().tables(&store, &[]).unwrap();
     assert_eq!(tables.analysis[0].status, Status::Confirmatory);

@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use backcut_study::runner::shard_of;
-use backcut_study::{Builtin, Definition, Plan, Study, StudyError, builtin};
+use backcut_study::{Definition, Plan, Study, StudyError, builtin};
+use backcut_systems::Catalogue;
 use common::{TINY, study, study_with};
 
 /// A study file that comes with the project.
 fn published(name: &str) -> (Study, Plan) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(name);
-    let study = Study::load(&file, &Builtin).unwrap();
+    let study = Study::load(&file, &Catalogue::builtin()).unwrap();
     let plan = Plan::new(&study);
     (study, plan)
 }
@@ -173,7 +174,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
         (
             "updates = 40\nkeep",
             "updats = 40\nkeep",
-            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `window`, `from`, `at`, `updates`, `stream`, `evaluate`, `keep`, `conditions`",
+            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `settings`, `window`, `from`, `at`, `updates`, `optimizer`, `stream`, `evaluate`, `keep`, `conditions`",
             "did you mean `updates`?",
         ),
         (

@@ -6,12 +6,18 @@
 //! analytic system's formulas, which check the engine from outside, name them).
 //!
 //! **One design decision.** A system is an object that fills rollouts and reads errors from them
-//! ([`System`]). Training, measurement and studies see only that, so a user's own system is a first
-//! class citizen.
+//! ([`System`]); its [`Settings`] are plain data, and a [`Catalogue`] knows settings by name. Training,
+//! measurement, studies and commands see only that, so a user's own system is a first class citizen.
 
 pub mod analytic;
+mod catalogue;
+mod optimizer;
 pub mod policy;
 pub mod quadrotor;
+mod settings;
 mod system;
 
-pub use system::{BatchKey, Stream, System};
+pub use catalogue::{Built, Catalogue, SystemChoice};
+pub use optimizer::{AdamWSettings, Optimizer};
+pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
+pub use system::{BatchKey, SampleError, Stream, System};

@@ -34,6 +34,12 @@ pub struct Transformer {
 }
 
 impl Transformer {
+    /// One block of width 16: enough for a first try.
+    pub fn small() -> Self {
+        let initialisation = Initialisation::Pytorch;
+        Self { steps: 16, width: 16, layers: 1, heads: 2, hidden: 32, initialisation }
+    }
+
     fn linear<'t>(&self, t: &'t Trace, name: &str, x: Var<'t>, width: usize) -> Var<'t> {
         match self.initialisation {
             Initialisation::Pytorch => t.linear(name, x, width),

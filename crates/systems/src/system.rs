@@ -41,16 +41,23 @@ pub struct BatchKey {
     pub update: u64,
 }
 
-/// A system: a step program with the sampler of its batches and its evaluation.
-pub trait System<R: Real>: Send + Sync {
-    /// Its name on the command line and in files.
-    fn name(&self) -> &'static str;
+/// The source whose batches are the panel of a system that draws none of its own; study files cannot
+/// name a seed this large.
+const PANEL_SEED: u64 = 1 << 63;
 
+/// Why a batch or a panel could not be drawn: what is missing or damaged in the data, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no batch: {0}")]
+pub struct SampleError(pub String);
+
+/// A system: a step program with the sampler of its batches and its evaluation.
+///
+/// Four things must be said: the program, the steps, the rows of a batch, and how a batch is filled. The
+/// rest has honest defaults: no change of the forward, a panel of batches that no source trains on, the
+/// loss as the error.
+pub trait System<R: Real>: Send + Sync {
     /// The compiled step.
     fn program(&self) -> &Arc<Program>;
-
-    /// What changes the forward (windows); the same in training and evaluation.
-    fn spec(&self) -> ForwardSpec<R>;
 
     /// Steps of a rollout.
     fn steps(&self) -> usize;
@@ -58,17 +65,54 @@ pub trait System<R: Real>: Send + Sync {
     /// Rows of a training batch.
     fn batch_rows(&self) -> usize;
 
-    /// Fills the inputs of a rollout with a training batch.
-    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>);
+    /// Fills a rollout with a training batch: a function of the key alone. Inputs, initial values, and
+    /// whatever the [`spec`](Self::spec) declares as fed from outside (teacher forcing) are written here.
+    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) -> Result<(), SampleError>;
+
+    /// What changes the forward (windows, a prefix, fed values); the same in training and evaluation.
+    fn spec(&self) -> ForwardSpec<R> {
+        ForwardSpec::default()
+    }
 
     /// Trajectories of the fixed evaluation panel.
-    fn panel_rows(&self) -> usize;
+    fn panel_rows(&self) -> usize {
+        8 * self.batch_rows()
+    }
 
-    /// Fills the inputs of a rollout with the panel's trajectories `first..first + rollout.rows()`.
-    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>);
+    /// Trajectories of the panel that are rolled together. A system whose [`fill_panel`](Self::fill_panel)
+    /// takes any range may choose what is fastest; a row's bits do not depend on it.
+    fn panel_group(&self) -> usize {
+        self.batch_rows()
+    }
 
-    /// The evaluation error of each row of a finished rollout.
-    fn row_errors(&self, rollout: &Rollout<R>, errors: &mut [f64]);
+    /// Fills a rollout with the panel's trajectories `first..first + rollout.rows()`. Without an
+    /// implementation, group `i` is batch `i` of a source of its own.
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) -> Result<(), SampleError> {
+        let rows = self.batch_rows();
+        if rollout.rows() != rows || !first.is_multiple_of(rows) {
+            let asked = format!("{} trajectories from {first}", rollout.rows());
+            return Err(SampleError(format!("{asked} of a panel in groups of {rows}")));
+        }
+        let update = (first / rows) as u64;
+        self.fill_batch(BatchKey { seed: PANEL_SEED, stream: Stream::A, update }, rollout)
+    }
+
+    /// The evaluation error of each row of a finished rollout. Without an implementation, its loss.
+    fn row_errors(&self, rollout: &Rollout<R>, errors: &mut [f64]) {
+        let loss = rollout.row_loss().unwrap_or_default();
+        errors[..loss.len()].copy_from_slice(loss);
+    }
+
+    /// SHA-256 of the data it reads, hexadecimal: part of the identity of everything trained on it.
+    fn data_hash(&self) -> Option<String> {
+        None
+    }
+
+    /// The numbers behind a batch that its inputs do not show, for `export`: name, shape, values.
+    fn raw_batch(&self, key: BatchKey) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+        let _ = key;
+        Vec::new()
+    }
 
     /// Units of the state `s_t` of a row, for measurements that compare entries of different kinds:
     /// the diagonal of `D_t`, all states together in the program's order, with `t` from 0 (the initial

@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{RunConfig, Start, ValidRun, canonical};
 use crate::files::{sha256, write_atomically};
 use crate::optimizer::Moments;
+use crate::restored::Branch;
 use crate::tensors::{KEY, Tensors};
 use crate::trainer::State;
 
@@ -273,8 +274,12 @@ impl Checkpoint {
 
     /// How a branch's configuration names it.
     pub fn start(&self) -> Start {
-        let Header { update, config_hash, digest, .. } = &self.header;
-        Start { update: *update, config: config_hash.clone(), digest: digest.clone() }
+        self.header.start()
+    }
+
+    /// As the start of a branch that carries everything over.
+    pub fn branch(&self, layout: &Layout) -> Result<Branch, CheckpointError> {
+        Ok(Branch { start: self.start(), state: self.state(layout)? })
     }
 
     /// The state it holds, arranged for a policy.
@@ -306,6 +311,12 @@ impl Checkpoint {
 }
 
 impl Header {
+    /// How a branch's configuration names the checkpoint.
+    pub fn start(&self) -> Start {
+        let Self { update, config_hash, digest, .. } = self;
+        Start { update: *update, config: config_hash.clone(), digest: digest.clone() }
+    }
+
     /// Understands the metadata before any tensor is read.
     fn find(path: &Path, metadata: &Metadata) -> Result<Self, CheckpointError> {
         let foreign =

@@ -6,26 +6,15 @@
 
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
-use backcut_systems::Stream;
+use backcut_systems::{Optimizer, Stream, SystemChoice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::files::sha256;
-use crate::optimizer::Optimizer;
 use crate::trainer::Arm;
 
 /// The canonical JSON of a value: one definition for everything that is hashed.
 pub use backcut_ledger::canonical_value as canonical;
-
-/// Which system, and its settings.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SystemChoice {
-    /// Its name on the command line.
-    pub name: String,
-    /// Its own configuration.
-    pub settings: Value,
-}
 
 /// Working precision of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -49,9 +38,12 @@ pub struct Start {
 }
 
 /// A run as configured. [`RunConfig::check`] turns it into something that can run.
+///
+/// What names the state that a branch starts from is left to `S`: a run in a folder names a checkpoint
+/// by its hashes ([`Start`]), a study names the unit that will have made it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunConfig {
+#[serde(deny_unknown_fields, bound(deserialize = "S: Deserialize<'de>"))]
+pub struct RunConfig<S = Start> {
     /// The system with its settings (noise, window, sizes).
     pub system: SystemChoice,
     /// The backward graph.
@@ -63,7 +55,7 @@ pub struct RunConfig {
     pub stream: Stream,
     /// For a branch: where it starts.
     #[serde(default)]
-    pub start: Option<Start>,
+    pub start: Option<S>,
     /// Updates at the end of the run, those before a branch included.
     pub updates: u64,
     /// The updates after which the panel is evaluated.
@@ -105,6 +97,26 @@ pub fn evaluation_points(start: u64, updates: u64, every: u64) -> Vec<u64> {
     let regular = (start / every + 1..).map_while(|i| i.checked_mul(every));
     let inside = regular.take_while(|&u| u < updates.min(MAX_UPDATES));
     inside.chain([updates]).collect()
+}
+
+impl<S> RunConfig<S> {
+    /// The same run with its start named in another way.
+    pub fn starting<T>(self, start: Option<T>) -> RunConfig<T> {
+        let Self { system, cut, seed, stream, updates, evaluations, optimizer, .. } = self;
+        let Self { precision, numerics, .. } = self;
+        RunConfig {
+            system,
+            cut,
+            seed,
+            stream,
+            start,
+            updates,
+            evaluations,
+            optimizer,
+            precision,
+            numerics,
+        }
+    }
 }
 
 impl RunConfig {
@@ -225,13 +237,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::optimizer::AdamWSettings;
+    use backcut_systems::AdamWSettings;
 
     fn config() -> RunConfig {
         RunConfig {
             system: SystemChoice {
                 name: "toy".into(),
                 settings: json!({"b": 0.1, "a": [1, null]}),
+                data: None,
             },
             cut: Cut::F_SG,
             seed: 5,

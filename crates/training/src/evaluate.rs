@@ -1,14 +1,11 @@
 //! The fixed panel: forward only, in groups of rows, one error per trajectory.
 //!
-//! Groups of eight keep a rollout in the cache; a row's bits do not depend on its group, so the size
-//! is a matter of speed alone.
+//! A row's bits do not depend on its group, so the size of a group is a matter of speed alone; the system
+//! chooses it.
 
-use backcut_engine::{ForwardError, Model, RollError, Rollout};
-use backcut_kernels::{Isa, Real, reduce};
-use backcut_systems::System;
-
-/// Trajectories that are rolled together.
-pub const GROUP: usize = 8;
+use backcut_engine::{Executor, ForwardError, Model, RollError, Rollout};
+use backcut_kernels::{Real, reduce};
+use backcut_systems::{SampleError, System};
 
 /// The errors of one evaluation.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,33 +19,53 @@ pub struct Panel {
 impl Panel {
     /// From errors per trajectory.
     pub fn new(errors: Vec<f64>) -> Self {
-        let mean = reduce::sum(Isa::detect(), &errors) / errors.len() as f64;
+        let mean = reduce::sum(&errors) / errors.len() as f64;
         Self { errors, mean }
     }
 }
 
+/// Why a panel could not be evaluated.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum PanelError {
+    /// Its trajectories could not be drawn.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+    /// A trajectory failed; its row counts within the panel.
+    #[error(transparent)]
+    Roll(#[from] RollError),
+}
+
 /// Storage for evaluations; no gradient buffers.
 #[derive(Clone, Debug)]
-pub struct Evaluator<R> {
+pub struct Evaluator<'e, R: Real> {
+    executor: &'e dyn Executor<R>,
     group: Rollout<R>,
     /// For the rows that do not fill a group.
     rest: Option<Rollout<R>>,
 }
 
-impl<R: Real> Evaluator<R> {
+impl<'e, R: Real> Evaluator<'e, R> {
     /// For a system, with its own forward.
-    pub fn new(system: &dyn System<R>) -> Result<Self, ForwardError> {
-        Self::in_groups(system, GROUP)
+    pub fn new(
+        executor: &'e dyn Executor<R>,
+        system: &dyn System<R>,
+    ) -> Result<Self, ForwardError> {
+        Self::in_groups(executor, system, system.panel_group())
     }
 
     /// The same with a chosen group size; it changes speed, never bits.
-    pub fn in_groups(system: &dyn System<R>, rows: usize) -> Result<Self, ForwardError> {
-        let rollout = |rows| Rollout::new(system.program(), rows, system.steps(), system.spec());
+    pub fn in_groups(
+        executor: &'e dyn Executor<R>,
+        system: &dyn System<R>,
+        rows: usize,
+    ) -> Result<Self, ForwardError> {
+        let rollout =
+            |rows| executor.rollout(system.program(), rows, system.steps(), system.spec());
         let panel = system.panel_rows();
         let rows = rows.min(panel);
         let rest = panel.checked_rem(rows).unwrap_or(0);
         let rest = if rest > 0 { Some(rollout(rest)?) } else { None };
-        Ok(Self { group: rollout(rows)?, rest })
+        Ok(Self { executor, group: rollout(rows)?, rest })
     }
 
     /// Errors of the whole panel under `model`. A failure names the panel's trajectory.
@@ -56,7 +73,7 @@ impl<R: Real> Evaluator<R> {
         &mut self,
         system: &dyn System<R>,
         model: &Model<R>,
-    ) -> Result<Panel, RollError> {
+    ) -> Result<Panel, PanelError> {
         let mut errors = vec![0.0; system.panel_rows()];
         let mut first = 0;
         while first < errors.len() {
@@ -66,8 +83,8 @@ impl<R: Real> Evaluator<R> {
                 _ => &mut self.group,
             };
             let rows = rollout.rows();
-            system.fill_panel(first, rollout);
-            model.roll_into(rollout).map_err(|error| in_panel(error, first))?;
+            system.fill_panel(first, rollout)?;
+            self.executor.roll(model, rollout).map_err(|error| in_panel(error, first))?;
             system.row_errors(rollout, &mut errors[first..first + rows]);
             first += rows;
         }

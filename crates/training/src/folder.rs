@@ -1,8 +1,20 @@
-//! The folder of a run: which file is called what.
+//! The folder of a run: which file is called what, and how a saved run is read back.
+//!
+//! `backcut train` keeps a run in such a folder; a study keeps the saved state of an unfinished unit in
+//! one, and what lies beside a finished unit's record in another.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use backcut_engine::Layout;
+
+use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::config::ValidRun;
+use crate::log::{self, LogError, Record};
+use crate::panels::{self, Panels};
+use crate::run::RunError;
+use crate::training_loop::Snapshot;
 
 /// Names of the files of a run.
 #[derive(Clone, Debug)]
@@ -36,6 +48,12 @@ impl Folder {
         self.path.join(format!("checkpoint-{update:06}.safetensors"))
     }
 
+    /// The update of a kept state, if a file has the name of one.
+    pub fn kept_update(file: &Path) -> Option<u64> {
+        let name = file.file_name()?.to_str()?;
+        name.strip_prefix("checkpoint-")?.strip_suffix(".safetensors")?.parse().ok()
+    }
+
     /// The log.
     pub fn log(&self) -> PathBuf {
         self.path.join("log.bin")
@@ -48,6 +66,29 @@ impl Folder {
 
     pub(crate) fn lock(&self) -> PathBuf {
         self.path.join("lock")
+    }
+
+    /// The saved run, if its files agree with one another and with the configuration.
+    pub fn load(&self, run: &ValidRun, layout: &Layout) -> Result<Snapshot, RunError> {
+        let checkpoint = Checkpoint::load(&self.checkpoint())?;
+        let state = checkpoint.state(layout)?;
+        let start = run.config().start.as_ref().map_or(0, |s| s.update);
+        if checkpoint.header().config_hash != run.hash() || state.update < start {
+            let (path, what) = (self.checkpoint(), "it belongs to another run".to_owned());
+            return Err(CheckpointError::Damaged { path, what }.into());
+        }
+        let records: Vec<Record> = log::read(&self.log())?;
+        let records = log::leading_to(&self.log(), records, start, state.update, state.hash())?;
+        let read = panels::read(&self.panels());
+        let mut panels: Panels =
+            read.map_err(|source| RunError::Io { path: self.panels(), source })?;
+        panels.retain(|(at, _)| *at <= state.update);
+        let due = run.config().evaluations.iter().filter(|at| **at <= state.update);
+        if !panels.iter().map(|(at, _)| at).eq(due) {
+            let what = "its evaluations are not those of the run".to_owned();
+            return Err(LogError::Broken { path: self.panels(), what }.into());
+        }
+        Ok(Snapshot { state, records, panels })
     }
 
     /// The first entry that no run would have made.

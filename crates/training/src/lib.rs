@@ -29,18 +29,21 @@ mod folder;
 pub mod log;
 mod optimizer;
 pub mod panels;
+mod restored;
 pub mod run;
 mod tensors;
 mod trainer;
+mod training_loop;
 
+pub use backcut_systems::{AdamWSettings, Optimizer, SystemChoice};
 pub use checkpoint::{Checkpoint, CheckpointError};
-pub use config::{ConfigError, Precision, RunConfig, Start, SystemChoice, ValidRun};
-pub use evaluate::{Evaluator, GROUP, Panel, in_panel};
+pub use config::{ConfigError, Precision, RunConfig, Start, ValidRun};
+pub use evaluate::{Evaluator, Panel, PanelError, in_panel};
 pub use files::{sha256, write_atomically};
 pub use folder::Folder;
-pub use optimizer::{
-    AdamWSettings, Moments, Optimizer, adamw, clip, clip_factor, step_in_place, update_into,
-};
+pub use optimizer::{Moments, adamw, clip, clip_factor, step_in_place, update_into};
+pub use restored::{Branch, RestoreError, Restored};
 pub use run::{Begin, Control, Progress, RunError, RunOptions, Summary};
 pub use tensors::{KEY, Tensors};
 pub use trainer::{Arm, State, TrainError, Trainer, UpdateLog};
+pub use training_loop::{Completed, Snapshot, Training};

@@ -123,6 +123,33 @@ pub fn read(path: &Path) -> Result<Vec<Record>, LogError> {
     parse(&bytes).map_err(|what| LogError::Format { path: path.to_owned(), what })
 }
 
+/// The records that lead from update `start` to `update`, whose parameters hash to `hash`; what reaches
+/// further is dropped. `path` is for messages.
+pub fn leading_to(
+    path: &Path,
+    mut records: Vec<Record>,
+    start: u64,
+    update: u64,
+    hash: u64,
+) -> Result<Vec<Record>, LogError> {
+    let broken = |what: String| LogError::Broken { path: path.to_owned(), what };
+    let keep = (update - start) as usize;
+    if records.len() < keep {
+        let last = start + records.len() as u64;
+        return Err(broken(format!("ends at update {last}, the checkpoint is at {update}")));
+    }
+    records.truncate(keep);
+    let mut counted = records.iter().zip(start + 1..);
+    if let Some((record, want)) = counted.find(|(r, want)| r.update.update != *want) {
+        let found = record.update.update;
+        return Err(broken(format!("update {found} stands where {want} belongs")));
+    }
+    if records.last().is_some_and(|last| last.update.hash != hash) {
+        return Err(broken(format!("update {update} left other parameters than the checkpoint's")));
+    }
+    Ok(records)
+}
+
 /// The bytes of a whole log.
 pub fn to_bytes(records: &[Record]) -> Vec<u8> {
     let mut bytes = header().to_vec();
@@ -167,36 +194,12 @@ impl LogWriter {
             .map_err(|source| LogError::Io { path: path.to_owned(), source })
     }
 
-    /// Opens a log to continue after `update`, whose parameters hash to `hash`: later records and a
-    /// torn one are cut off. `start` is the update before the first record. Returns what stays.
-    pub fn resume(
-        path: &Path,
-        start: u64,
-        update: u64,
-        hash: u64,
-    ) -> Result<(Self, Vec<Record>), LogError> {
-        let broken = |what: String| LogError::Broken { path: path.to_owned(), what };
-        let mut records = read(path)?;
-        let keep = (update - start) as usize;
-        if records.len() < keep {
-            let last = start + records.len() as u64;
-            return Err(broken(format!("ends at update {last}, the checkpoint is at {update}")));
-        }
-        records.truncate(keep);
-        let mut counted = records.iter().zip(start + 1..);
-        if let Some((record, want)) = counted.find(|(r, want)| r.update.update != *want) {
-            let found = record.update.update;
-            return Err(broken(format!("update {found} stands where {want} belongs")));
-        }
-        if records.last().is_some_and(|last| last.update.hash != hash) {
-            return Err(broken(format!(
-                "update {update} left other parameters than the checkpoint's"
-            )));
-        }
+    /// Opens a log to go on after these records: later ones and a torn one are cut off.
+    pub fn after(path: &Path, records: &[Record]) -> Result<Self, LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
         let file = OpenOptions::new().append(true).open(path).map_err(io)?;
-        file.set_len((HEADER + keep * RECORD) as u64).map_err(io)?;
-        Ok((Self { path: path.to_owned(), file: BufWriter::new(file) }, records))
+        file.set_len((HEADER + records.len() * RECORD) as u64).map_err(io)?;
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 
     /// Adds a record (buffered).
@@ -231,7 +234,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log.bin");
         LogWriter::create(&path).unwrap();
-        let (mut log, _) = LogWriter::resume(&path, 0, 0, 0).unwrap();
+        let mut log = LogWriter::after(&path, &[]).unwrap();
         (1..=n).for_each(|u| log.append(record(u)).unwrap());
         log.sync().unwrap();
         (folder, path)
@@ -246,8 +249,9 @@ mod tests {
         assert_eq!(records.len(), 4);
         assert_eq!(records[3].update, record(4).update);
         assert_eq!(records[3].evaluation, record(4).evaluation);
-        let (mut log, kept) = LogWriter::resume(&path, 0, 3, 10).unwrap();
+        let kept = leading_to(&path, records, 0, 3, 10).unwrap();
         assert_eq!(kept.len(), 3);
+        let mut log = LogWriter::after(&path, &kept).unwrap();
         log.append(record(4)).unwrap();
         log.append(record(5)).unwrap();
         log.sync().unwrap();
@@ -258,7 +262,8 @@ mod tests {
     fn a_log_that_does_not_lead_to_the_checkpoint_is_refused() {
         let (_folder, path) = sample(3);
         for (start, update, hash) in [(0, 4, 11), (0, 3, 11), (1, 3, 10)] {
-            let error = LogWriter::resume(&path, start, update, hash).unwrap_err();
+            let records = read(&path).unwrap();
+            let error = leading_to(&path, records, start, update, hash).unwrap_err();
             assert!(matches!(error, LogError::Broken { .. }), "{error}");
         }
     }

@@ -4,91 +4,9 @@
 //! looks at. Training never forms it; [`step_in_place`] does the same arithmetic in one pass, and a
 //! test holds the two to the same bits.
 
-use backcut_kernels::{Isa, Real, optim};
-use serde::{Deserialize, Serialize};
-
-/// AdamW's settings as a configuration file holds them. The default is the quadrotor study's.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AdamWSettings {
-    /// Learning rate.
-    pub rate: f64,
-    /// Decay of the first moment.
-    pub beta1: f64,
-    /// Decay of the second moment.
-    pub beta2: f64,
-    /// Added to the square root of the second moment.
-    pub eps: f64,
-    /// Decoupled weight decay, on every tensor.
-    pub decay: f64,
-}
-
-impl Default for AdamWSettings {
-    fn default() -> Self {
-        Self { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 }
-    }
-}
-
-impl AdamWSettings {
-    fn kernel(self) -> optim::AdamW {
-        let Self { rate, beta1, beta2, eps, decay } = self;
-        optim::AdamW { rate, beta1, beta2, eps, decay }
-    }
-}
-
-/// How a gradient becomes an update.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Optimizer {
-    /// AdamW.
-    pub adamw: AdamWSettings,
-    /// Threshold c of the global-norm clip: the gradient is multiplied by `min(1, c / norm)`.
-    pub clip: f64,
-}
-
-impl Optimizer {
-    /// The first setting that makes no sense, with the reason.
-    pub fn check(&self) -> Result<(), String> {
-        let AdamWSettings { rate, beta1, beta2, eps, decay } = self.adamw;
-        let say = |name: &str, value: f64, want: &str| Err(format!("{name} = {value}, not {want}"));
-        if !(rate > 0.0 && rate.is_finite()) {
-            return say("optimizer.adamw.rate", rate, "a positive number");
-        }
-        for (name, beta) in [("beta1", beta1), ("beta2", beta2)] {
-            if !(0.0..1.0).contains(&beta) {
-                return say(&format!("optimizer.adamw.{name}"), beta, "in [0, 1)");
-            }
-        }
-        if !(eps > 0.0 && eps.is_finite()) {
-            return say("optimizer.adamw.eps", eps, "a positive number");
-        }
-        if !(decay >= 0.0 && rate * decay < 1.0) {
-            return say("optimizer.adamw.decay", decay, "at least 0 with rate * decay below 1");
-        }
-        if !(self.clip > 0.0 && self.clip.is_finite()) {
-            return say("optimizer.clip", self.clip, "a positive number");
-        }
-        Ok(())
-    }
-}
-
-/// AdamW's memory: the steps taken and both moments, flat, in the layout's order.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Moments<R> {
-    /// Steps taken.
-    pub step: u64,
-    /// Running mean of the gradient.
-    pub first: Vec<R>,
-    /// Running mean of its square.
-    pub second: Vec<R>,
-}
-
-impl<R: Real> Moments<R> {
-    /// No steps taken, all zeros.
-    pub fn zeros(len: usize) -> Self {
-        Self { step: 0, first: vec![R::ZERO; len], second: vec![R::ZERO; len] }
-    }
-}
+pub use backcut_engine::Moments;
+use backcut_kernels::{Real, optim};
+use backcut_systems::AdamWSettings;
 
 /// `min(1, threshold / norm)`; 1 for a zero gradient.
 pub fn clip_factor(norm: f64, threshold: f64) -> f64 {
@@ -103,10 +21,9 @@ pub fn clip_factor(norm: f64, threshold: f64) -> f64 {
 /// assert!((clipped[1] - 0.8).abs() < 1e-15);
 /// ```
 pub fn clip<R: Real>(gradient: &[R], threshold: f64) -> (Vec<R>, f64) {
-    let isa = Isa::detect();
-    let factor = clip_factor(optim::global_norm(isa, gradient), threshold);
+    let factor = clip_factor(optim::global_norm(gradient), threshold);
     let mut clipped = gradient.to_vec();
-    optim::scale(isa, R::from_f64(factor), &mut clipped);
+    optim::scale(R::from_f64(factor), &mut clipped);
     (clipped, factor)
 }
 
@@ -119,7 +36,7 @@ pub fn adamw<R: Real>(
     gradient: &[R],
 ) -> (Vec<R>, Moments<R>) {
     let (mut theta, mut state) = (params.to_vec(), state.clone());
-    step_in_place(Isa::detect(), settings, R::ONE, &mut theta, &mut state, gradient);
+    step_in_place(settings, R::ONE, &mut theta, &mut state, gradient);
     for (after, &before) in theta.iter_mut().zip(params) {
         *after -= before;
     }
@@ -128,7 +45,6 @@ pub fn adamw<R: Real>(
 
 /// The step of training: clips and applies AdamW in one pass, without allocating.
 pub fn step_in_place<R: Real>(
-    isa: Isa,
     settings: &AdamWSettings,
     factor: R,
     params: &mut [R],
@@ -137,12 +53,11 @@ pub fn step_in_place<R: Real>(
 ) {
     state.step += 1;
     let Moments { step, first, second } = state;
-    optim::adamw(isa, &settings.kernel(), *step, factor, params, first, second, gradient);
+    optim::adamw(&settings.kernel(), *step, factor, params, first, second, gradient);
 }
 
 /// The update that [`step_in_place`] would make, `theta' - theta`, without making it.
 pub fn update_into<R: Real>(
-    isa: Isa,
     settings: &AdamWSettings,
     factor: R,
     params: &[R],
@@ -152,7 +67,7 @@ pub fn update_into<R: Real>(
 ) {
     let Moments { step, first, second } = state;
     let (settings, step) = (settings.kernel(), step + 1);
-    optim::adamw_update(isa, &settings, step, factor, params, first, second, gradient, update);
+    optim::adamw_update(&settings, step, factor, params, first, second, gradient, update);
 }
 
 #[cfg(test)]
@@ -171,7 +86,7 @@ mod tests {
     }
 
     fn pure_equals_fused<R: Real>(threshold: f64) {
-        let (n, settings, isa) = (1003, AdamWSettings::default(), Isa::detect());
+        let (n, settings) = (1003, AdamWSettings::default());
         let mut theta: Vec<R> = normals("theta", n, 0.1);
         let (mut fused, mut pure) = (Moments::zeros(n), Moments::zeros(n));
         for step in 0..5 {
@@ -181,8 +96,8 @@ mod tests {
             let before = theta.clone();
             let factor = R::from_f64(factor);
             let mut alone = vec![R::ZERO; n];
-            update_into(isa, &settings, factor, &theta, &fused, &gradient, &mut alone);
-            step_in_place(isa, &settings, factor, &mut theta, &mut fused, &gradient);
+            update_into(&settings, factor, &theta, &fused, &gradient, &mut alone);
+            step_in_place(&settings, factor, &mut theta, &mut fused, &gradient);
             let made: Vec<R> = theta.iter().zip(&before).map(|(&a, &b)| a - b).collect();
             assert_eq!(bits(&update), bits(&made), "step {step}");
             assert_eq!(bits(&alone), bits(&made), "step {step}");
@@ -219,15 +134,5 @@ mod tests {
             let want = -1e-3 * gradient[i] / (gradient[i].abs() + 1e-8) - 1e-3 * 0.01 * theta[i];
             assert!((update[i] - want).abs() < 1e-12, "{} and {want}", update[i]);
         }
-    }
-
-    #[test]
-    fn settings_that_make_no_sense_are_named() {
-        let fine = Optimizer { adamw: AdamWSettings::default(), clip: 1.0 };
-        assert_eq!(fine.check(), Ok(()));
-        let bad = Optimizer { clip: f64::NAN, ..fine };
-        assert!(bad.check().unwrap_err().contains("optimizer.clip"));
-        let adamw = AdamWSettings { beta2: 1.0, ..fine.adamw };
-        assert!(Optimizer { adamw, ..fine }.check().unwrap_err().contains("beta2"));
     }
 }

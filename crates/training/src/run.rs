@@ -17,6 +17,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use backcut_engine::Executor;
 use backcut_systems::System;
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
@@ -26,7 +27,9 @@ use crate::files::write_atomically;
 use crate::folder::Folder;
 use crate::log::{LogError, LogWriter, Record};
 use crate::panels::{self, Panels};
-use crate::trainer::{State, TrainError, Trainer, UpdateLog};
+use crate::restored::Branch;
+use crate::trainer::{State, TrainError, UpdateLog};
+use crate::training_loop::{Completed, Training};
 
 /// How to begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,9 +178,10 @@ impl RunError {
 ///
 /// A branch passes the checkpoint it starts from; parameters, moments and counters carry over.
 pub fn run(
+    executor: &dyn Executor<f32>,
     system: &dyn System<f32>,
     config: &ValidRun,
-    from: Option<&Checkpoint>,
+    from: Option<&Branch>,
     folder: &Folder,
     begin: Begin,
     options: &RunOptions,
@@ -206,7 +210,7 @@ pub fn run(
             });
         }
     }
-    ActiveRun::open(system, config, folder, options)?.train(progress)
+    ActiveRun::open(executor, system, config, folder, options)?.train(progress)
 }
 
 /// The saved update of this very run in the folder; an error if another lives there.
@@ -246,122 +250,89 @@ fn holds_anothers_state(folder: &Folder, config: &ValidRun) -> bool {
 fn create(
     system: &dyn System<f32>,
     config: &ValidRun,
-    from: Option<&Checkpoint>,
+    from: Option<&Branch>,
     folder: &Folder,
 ) -> Result<(), RunError> {
-    let layout = system.program().layout();
-    if from.map(Checkpoint::start) != config.config().start {
+    if from.map(|from| &from.start) != config.config().start.as_ref() {
         return Err(RunError::WrongStart);
     }
     let state = match from {
-        Some(checkpoint) => checkpoint.state(layout)?,
+        Some(from) => from.state.clone(),
         None => State::initial(system, config.config().seed),
     };
-    checkpoint::save(&folder.checkpoint(), layout, &state, config)?;
+    checkpoint::save(&folder.checkpoint(), system.program().layout(), &state, config)?;
     LogWriter::create(&folder.log())?;
     let io = |source| RunError::Io { path: folder.path().to_owned(), source };
     write_atomically(&folder.panels(), panels::to_csv(&Vec::new()).as_bytes()).map_err(io)?;
     write_atomically(&folder.config(), format!("{}\n", config.json()).as_bytes()).map_err(io)
 }
 
-/// A run being trained.
+/// A run being trained in its folder.
 struct ActiveRun<'a> {
-    trainer: Trainer<'a, f32>,
-    config: &'a ValidRun,
+    training: Training<'a>,
     folder: &'a Folder,
     options: &'a RunOptions,
     log: LogWriter,
-    panels: Panels,
-    clipped: u64,
     began: u64,
     saved: u64,
 }
 
 impl<'a> ActiveRun<'a> {
     fn open(
+        executor: &'a dyn Executor<f32>,
         system: &'a dyn System<f32>,
         config: &'a ValidRun,
         folder: &'a Folder,
         options: &'a RunOptions,
     ) -> Result<Self, RunError> {
-        let checkpoint = Checkpoint::load(&folder.checkpoint())?;
-        let state = checkpoint.state(system.program().layout())?;
-        if checkpoint.header().config_hash != config.hash() {
-            let (path, what) = (folder.checkpoint(), "it belongs to another run".to_owned());
-            return Err(CheckpointError::Damaged { path, what }.into());
-        }
-        let (update, start) = (state.update, config.config().start.as_ref());
-        let start = start.map_or(0, |s| s.update);
-        let (log, records) = LogWriter::resume(&folder.log(), start, update, state.hash())?;
-        let read = panels::read(&folder.panels());
-        let mut panels = read.map_err(|source| RunError::Io { path: folder.panels(), source })?;
-        panels.retain(|(at, _)| *at <= update);
-        let clipped = records.iter().filter(|r| r.update.is_clipped()).count() as u64;
-        let trainer = Trainer::resume(system, config.arm(), state)?;
-        let (began, saved) = (update, update);
-        Ok(Self { trainer, config, folder, options, log, panels, clipped, began, saved })
+        let snapshot = folder.load(config, system.program().layout())?;
+        let log = LogWriter::after(&folder.log(), &snapshot.records)?;
+        let (began, saved) = (snapshot.state.update, snapshot.state.update);
+        let training = Training::resume(executor, system, config, snapshot)?;
+        Ok(Self { training, folder, options, log, began, saved })
     }
 
     fn train(
         mut self,
         progress: &mut dyn FnMut(&Progress) -> Control,
     ) -> Result<Summary, RunError> {
-        let updates = self.config.config().updates;
         let mut control = Control::Continue;
-        while self.trainer.update() < updates && control != Control::Stop {
-            let log = match self.trainer.step() {
-                Ok(log) => log,
+        let mut clipped = self.training.clipped();
+        while control != Control::Stop
+            && let Some(completed) = self.training.next()
+        {
+            let completed = match completed {
+                Ok(completed) => completed,
                 Err(error) => {
                     self.log.sync()?; // the norms that led here are worth reading
                     return Err(error.into());
                 }
             };
-            let evaluation = self.evaluate()?;
-            self.log.append(Record { update: log, evaluation: evaluation.map(|p| p.mean) })?;
-            self.clipped += u64::from(log.is_clipped());
-            let evaluation = self.panels.last().filter(|(at, _)| *at == log.update).map(|(_, p)| p);
-            control = progress(&Progress { update: &log, evaluation, clipped: self.clipped });
-            self.keep()?;
-            let due = self.trainer.update() - self.saved >= self.options.save_every.max(1);
-            if due || control != Control::Continue || self.trainer.update() == updates {
-                self.save()?;
+            let Completed { update, panel } = &completed;
+            let evaluation = panel.as_ref();
+            if evaluation.is_some() {
+                let csv = panels::to_csv(self.training.panels());
+                write(&self.folder.panels(), csv.as_bytes())?;
+            }
+            self.log.append(Record { update: *update, evaluation: evaluation.map(|p| p.mean) })?;
+            clipped += u64::from(update.is_clipped());
+            control = progress(&Progress { update, evaluation, clipped });
+            if self.options.keep.contains(&update.update) {
+                write(&self.folder.kept(update.update), &self.training.checkpoint())?;
+            }
+            let is_due = update.update - self.saved >= self.options.save_every.max(1);
+            if is_due || control != Control::Continue || self.training.is_finished() {
+                self.log.sync()?;
+                write(&self.folder.checkpoint(), &self.training.checkpoint())?;
+                self.saved = update.update;
             }
         }
-        let update = self.trainer.update();
-        let Self { clipped, panels, began, .. } = self;
-        Ok(Summary { update, is_finished: update >= updates, began, clipped, panels })
+        let (update, is_finished) = (self.training.update(), self.training.is_finished());
+        let panels = self.training.panels().clone();
+        Ok(Summary { update, is_finished, began: self.began, clipped, panels })
     }
+}
 
-    fn evaluate(&mut self) -> Result<Option<Panel>, RunError> {
-        let update = self.trainer.update();
-        if self.config.config().evaluations.binary_search(&update).is_err() {
-            return Ok(None);
-        }
-        let panel = self.trainer.evaluate()?;
-        self.panels.push((update, panel.clone()));
-        let path = self.folder.panels();
-        write_atomically(&path, panels::to_csv(&self.panels).as_bytes())
-            .map_err(|source| RunError::Io { path, source })?;
-        Ok(Some(panel))
-    }
-
-    fn keep(&self) -> Result<(), RunError> {
-        let update = self.trainer.update();
-        if self.options.keep.contains(&update) {
-            self.write(&self.folder.kept(update))?;
-        }
-        Ok(())
-    }
-
-    fn save(&mut self) -> Result<(), RunError> {
-        self.log.sync()?;
-        self.write(&self.folder.checkpoint())?;
-        self.saved = self.trainer.update();
-        Ok(())
-    }
-
-    fn write(&self, path: &Path) -> Result<(), RunError> {
-        let layout = self.trainer.model().program().layout();
-        Ok(checkpoint::save(path, layout, &self.trainer.state(), self.config)?)
-    }
+fn write(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
+    write_atomically(path, bytes).map_err(|source| RunError::Io { path: path.to_owned(), source })
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use backcut_engine::{ForwardSpec, Init, Program, Rollout, Trace};
+use backcut_engine::{Cpu, Init, Program, Rollout, Trace};
 use backcut_measure::memory::{donor, donor_with};
 use backcut_measure::{Finding, MeasureError, Measurement, Subject, measure};
 use backcut_systems::analytic::{AnalyticConfig, PANEL_ROWS};
-use backcut_systems::{BatchKey, Stream, System};
+use backcut_systems::{BatchKey, SampleError, Stream, System};
 use backcut_training::{AdamWSettings, Moments, Optimizer, State};
 
 fn state(params: Vec<f32>) -> State<f32> {
@@ -16,7 +16,7 @@ fn state(params: Vec<f32>) -> State<f32> {
 fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>) -> Subject<'a> {
     let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1.0 };
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
-    Subject { system, state, optimizer, key }
+    Subject { executor: Cpu::detect(), system, state, optimizer, key }
 }
 
 fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {
@@ -61,14 +61,8 @@ impl Averaging {
 }
 
 impl System<f32> for Averaging {
-    fn name(&self) -> &'static str {
-        "averaging"
-    }
     fn program(&self) -> &Arc<Program> {
         &self.0
-    }
-    fn spec(&self) -> ForwardSpec<f32> {
-        ForwardSpec::default()
     }
     fn steps(&self) -> usize {
         STEPS
@@ -76,17 +70,23 @@ impl System<f32> for Averaging {
     fn batch_rows(&self) -> usize {
         1
     }
-    fn fill_batch(&self, _: BatchKey, rollout: &mut Rollout<f32>) {
+    fn fill_batch(&self, _: BatchKey, rollout: &mut Rollout<f32>) -> Result<(), SampleError> {
         rollout.initial_mut("x").unwrap().fill(0.0);
+        Ok(())
     }
+    fn panel_group(&self) -> usize {
+        8
+    }
+
     fn panel_rows(&self) -> usize {
         11
     }
-    fn fill_panel(&self, first: usize, rollout: &mut Rollout<f32>) {
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<f32>) -> Result<(), SampleError> {
         // Nine start low and stay inside whatever is added; two do not.
         for (row, x) in rollout.initial_mut("x").unwrap().iter_mut().enumerate() {
             *x = if first + row < 9 { -4.0 } else { 0.0 };
         }
+        Ok(())
     }
     fn row_errors(&self, rollout: &Rollout<f32>, errors: &mut [f64]) {
         let next = self.0.tap("next").unwrap();

@@ -14,11 +14,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-pub use backcut_tables::rows::{
-    EvaluationRow as Evaluation, MeasurementRow as Measurement, ProvenanceRow as Provenance,
-    UnitRow as Unit,
-};
-
 use crate::error::ReportError;
 use crate::intervals::Intervals;
 

@@ -1,8 +1,12 @@
 //! The file's own arms: where they start, how far they go, what they keep.
 
-use backcut_engine::Cut;
-use backcut_systems::Stream;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use backcut_systems::{Built, Stream, SystemChoice};
 use backcut_training::config::{MAX_UPDATES, evaluation_points};
+use serde_json::{Map, Value};
 
 use super::grid::check_label;
 use super::resolver::{Resolver, indices};
@@ -21,120 +25,172 @@ impl Resolver<'_> {
         own: Option<usize>,
     ) -> Result<(), StudyError> {
         check_label("arm", name)?;
-        let invalid = |what: String, hint: &str| {
-            Err(StudyError::invalid(format!("arm `{name}`: {what}"), hint))
-        };
-        let parents: Vec<usize> = match &table.from {
-            None => vec![],
-            Some(from) => {
-                let found = indices(&self.arms, |a| a.name == *from);
-                if found.is_empty() {
-                    let known = self.arms.iter().map(|a| a.name.as_str());
-                    let hint = nearest(from, known).map_or_else(
-                        || "an arm branches from one that stands above it, or is reused".to_owned(),
-                        |k| format!("did you mean `{k}`?"),
-                    );
-                    return invalid(format!("there is no arm `{from}` to branch from"), &hint);
-                }
-                found
+        self.add_everywhere(name, table, own).map_err(|e| e.within(&format!("arm `{name}`")))
+    }
+
+    /// An arm on the file's own grid, or on the grid of every arm of the name it branches from.
+    fn add_everywhere(
+        &mut self,
+        name: &str,
+        table: &ArmTable,
+        own: Option<usize>,
+    ) -> Result<(), StudyError> {
+        let targets: Vec<(usize, Option<usize>)> = match (&table.from, own) {
+            (Some(from), _) => {
+                let parents = self.parents(from)?.into_iter();
+                parents.map(|p| (self.arms[p].grid, Some(p))).collect()
             }
-        };
-        if table.from.is_none() && own.is_none() {
-            return invalid("it has no sources".into(), "add [sources], or `from` a reused arm");
-        }
-        if table.from.is_none() && table.at.is_some() {
-            return invalid("`at` without `from`".into(), "name the arm it branches from");
-        }
-        if table.window.is_some() && table.from.is_some() {
-            return invalid("a window with `from`".into(), "a branch has its start's window");
-        }
-        let cut: Cut = table.cut.parse().map_err(|e: backcut_engine::CutError| {
-            StudyError::invalid(format!("arm `{name}`: {e}"), e.hint())
-        })?;
-        let stream = match table.stream.as_deref() {
-            None | Some("a") => Stream::A,
-            Some("b") => Stream::B,
-            Some(other) => return invalid(format!("stream {other:?}"), "streams are a and b"),
-        };
-        let clash =
-            |grid: usize, arms: &[Arm]| arms.iter().any(|a| a.name == name && a.grid == grid);
-        let targets: Vec<(usize, Option<usize>)> = if parents.is_empty() {
-            vec![(own.unwrap_or(0), None)]
-        } else {
-            parents.iter().map(|&p| (self.arms[p].grid, Some(p))).collect()
+            (None, _) if table.at.is_some() => {
+                return invalid("`at` without `from`", "name the arm it branches from");
+            }
+            (None, Some(own)) => vec![(own, None)],
+            (None, None) => {
+                return invalid("it has no sources", "add [sources], or `from` a reused arm");
+            }
         };
         for (grid, parent) in targets {
-            if clash(grid, &self.arms) {
-                return invalid("two arms of this name".into(), "rename one");
+            if self.arms.iter().any(|a| a.name == name && a.grid == grid) {
+                return invalid("two arms of this name", "rename one");
             }
-            let start = match parent {
-                None => 0,
-                Some(p) => table.at.unwrap_or(self.arms[p].updates),
-            };
-            if let Some(p) = parent
-                && !(1..=self.arms[p].updates).contains(&start)
-            {
-                let last = self.arms[p].updates;
-                return invalid(
-                    format!("at = {start}, but `{}` has updates 1 to {last}", self.arms[p].name),
-                    "branch at an update that exists",
-                );
+            let arm = self.arm(name, table, grid, parent)?;
+            if let Some((parent, start)) = arm.from {
+                self.arms[parent].keep.insert(start);
             }
-            if table.updates <= start || table.updates > MAX_UPDATES {
-                return invalid(
-                    format!("updates = {}, starting after update {start}", table.updates),
-                    "updates count from initialization, at most 10,000,000",
-                );
-            }
-            let every = self.file.evaluate_every.unwrap_or(EVALUATE_EVERY);
-            let evaluations = table
-                .evaluate
-                .clone()
-                .unwrap_or_else(|| evaluation_points(start, table.updates, every));
-            let inside = |u: &u64| (start + 1..=table.updates).contains(u);
-            if !evaluations.iter().all(inside) || !evaluations.is_sorted_by(|a, b| a < b) {
-                return invalid(
-                    format!("evaluate = {evaluations:?}"),
-                    "list updates of this arm once each, in order",
-                );
-            }
-            if !table.keep.iter().all(inside) {
-                return invalid(format!("keep = {:?}", table.keep), "list updates of this arm");
-            }
-            let all = match parent {
-                Some(p) => self.arms[p].conditions.clone(),
-                None => (0..self.grids[grid].conditions.len()).collect(),
-            };
-            let conditions = self.chosen_conditions(name, table, grid, all)?;
-            let optimizer = match (parent, self.optimizer) {
-                (Some(p), _) => self.tuned(self.arms[p].optimizer)?,
-                (None, Some(optimizer)) => optimizer,
-                (None, None) => return invalid("no optimizer".into(), "add [system]"),
-            };
-            if let Some(p) = parent {
-                self.arms[p].keep.insert(start);
-            }
-            self.arms.push(Arm {
-                name: name.to_owned(),
-                grid,
-                conditions,
-                cut,
-                window: table.window.or(parent.and_then(|p| self.arms[p].window)),
-                from: parent.map(|p| (p, start)),
-                updates: table.updates,
-                stream,
-                evaluations,
-                optimizer,
-                keep: table.keep.iter().copied().collect(),
-                origin: None,
-            });
+            self.arms.push(arm);
         }
         Ok(())
     }
 
-    pub(super) fn chosen_conditions(
+    fn parents(&self, from: &str) -> Result<Vec<usize>, StudyError> {
+        let found = indices(&self.arms, |a| a.name == from);
+        if found.is_empty() {
+            let known = self.arms.iter().map(|a| a.name.as_str());
+            let hint = nearest(from, known).map_or_else(
+                || "an arm branches from one that stands above it, or is reused".to_owned(),
+                |k| format!("did you mean `{k}`?"),
+            );
+            return invalid(format!("there is no arm `{from}` to branch from"), hint);
+        }
+        Ok(found)
+    }
+
+    fn arm(
         &self,
         name: &str,
+        table: &ArmTable,
+        grid: usize,
+        parent: Option<usize>,
+    ) -> Result<Arm, StudyError> {
+        let parent = parent.map(|p| (p, &self.arms[p]));
+        let from = match parent {
+            None => None,
+            Some((index, parent)) => {
+                let start = table.at.unwrap_or(parent.updates);
+                if !(1..=parent.updates).contains(&start) {
+                    let (name, last) = (&parent.name, parent.updates);
+                    let what = format!("at = {start}, but `{name}` has updates 1 to {last}");
+                    return invalid(what, "branch at an update that exists");
+                }
+                Some((index, start))
+            }
+        };
+        let all = match parent {
+            Some((_, parent)) => parent.conditions.clone(),
+            None => (0..self.grids[grid].conditions.len()).collect(),
+        };
+        let conditions = self.chosen_conditions(table, grid, all)?;
+        let settings = overrides(table, parent.map(|(_, parent)| &parent.settings))?;
+        let built = self.built(grid, &conditions, &settings)?;
+        let first = built.values().next();
+        let start = from.map_or(0, |(_, start)| start);
+        let updates = match (table.updates, first) {
+            (Some(updates), _) => updates,
+            (None, Some(built)) => start.saturating_add(built.updates),
+            (None, None) => return invalid("no updates", "say how many it has"),
+        };
+        if updates <= start || updates > MAX_UPDATES {
+            return invalid(
+                format!("updates = {updates}, starting after update {start}"),
+                "updates count from initialization, at most 10,000,000",
+            );
+        }
+        let inherited = match (parent, first) {
+            (Some((_, parent)), Some(built)) if self.phase(grid, parent)? == built.phase => {
+                parent.optimizer
+            }
+            (_, Some(built)) => built.optimizer,
+            (_, None) => return invalid("no optimizer", "add [system]"),
+        };
+        let optimizer = self.file.optimizer.over(inherited)?;
+        Ok(Arm {
+            name: name.to_owned(),
+            grid,
+            cut: table
+                .cut
+                .parse()
+                .map_err(|e: backcut_engine::CutError| StudyError::invalid(&e, e.hint()))?,
+            from,
+            updates,
+            stream: stream(table)?,
+            evaluations: self.evaluations(table, start, updates)?,
+            optimizer: table.optimizer.over(optimizer)?,
+            keep: table.keep.iter().copied().collect(),
+            systems: built.iter().map(|(&c, built)| (c, built.choice.clone())).collect(),
+            settings,
+            conditions,
+            origin: None,
+        })
+    }
+
+    /// The system under every condition, with the arm's own settings.
+    fn built(
+        &self,
+        grid: usize,
+        conditions: &[usize],
+        settings: &Map<String, Value>,
+    ) -> Result<BTreeMap<usize, Arc<Built>>, StudyError> {
+        let mut systems = BTreeMap::new();
+        for &condition in conditions {
+            let mut choice = self.grids[grid].conditions[condition].1.clone();
+            if let Value::Object(own) = &mut choice.settings {
+                own.extend(settings.iter().map(|(k, v)| (k.clone(), v.clone())));
+            }
+            systems.insert(condition, self.build(&choice)?);
+        }
+        Ok(systems)
+    }
+
+    fn phase(&self, grid: usize, arm: &Arm) -> Result<String, StudyError> {
+        let mut built = self.built(grid, &arm.conditions, &arm.settings)?;
+        Ok(built.pop_first().map_or_else(String::new, |(_, built)| built.phase.clone()))
+    }
+
+    pub(super) fn build(&self, choice: &SystemChoice) -> Result<Arc<Built>, StudyError> {
+        self.catalogue.build(choice).map_err(|e| StudyError::invalid(&e, e.hint()))
+    }
+
+    fn evaluations(
+        &self,
+        table: &ArmTable,
+        start: u64,
+        updates: u64,
+    ) -> Result<Vec<u64>, StudyError> {
+        let every = self.file.evaluate_every.unwrap_or(EVALUATE_EVERY);
+        let chosen = table.evaluate.clone();
+        let evaluations = chosen.unwrap_or_else(|| evaluation_points(start, updates, every));
+        let inside = |u: &u64| (start + 1..=updates).contains(u);
+        if !evaluations.iter().all(inside) || !evaluations.is_sorted_by(|a, b| a < b) {
+            let hint = "list updates of this arm once each, in order";
+            return invalid(format!("evaluate = {evaluations:?}"), hint);
+        }
+        if !table.keep.iter().all(inside) {
+            return invalid(format!("keep = {:?}", table.keep), "list updates of this arm");
+        }
+        Ok(evaluations)
+    }
+
+    fn chosen_conditions(
+        &self,
         table: &ArmTable,
         grid: usize,
         all: Vec<usize>,
@@ -143,7 +199,7 @@ impl Resolver<'_> {
         let labels: Vec<&str> = all.iter().map(|&i| &*self.grids[grid].conditions[i].0).collect();
         let at = |w: &String| {
             labels.iter().position(|l| l == w).map(|i| all[i]).ok_or_else(|| {
-                let what = format!("arm `{name}`: no condition `{w}` where it runs");
+                let what = format!("no condition `{w}` where it runs");
                 StudyError::invalid(what, format!("conditions there: {}", labels.join(", ")))
             })
         };
@@ -152,9 +208,36 @@ impl Resolver<'_> {
         once.sort_unstable();
         once.dedup();
         if once.len() < chosen.len() || once.is_empty() {
-            let what = format!("arm `{name}`: conditions = {wanted:?}");
-            return Err(StudyError::invalid(what, "list each condition once"));
+            return invalid(format!("conditions = {wanted:?}"), "list each condition once");
         }
         Ok(chosen)
+    }
+}
+
+fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
+    Err(StudyError::invalid(what, hint))
+}
+
+/// The settings of its system that an arm changes; a branch has its start's where it says nothing.
+fn overrides(
+    table: &ArmTable,
+    inherited: Option<&Map<String, Value>>,
+) -> Result<Map<String, Value>, StudyError> {
+    let mut settings = inherited.cloned().unwrap_or_default();
+    settings.extend(table.settings.iter().map(|(key, value)| (key.clone(), value.clone())));
+    if let Some(window) = table.window {
+        if table.settings.contains_key("window") {
+            return invalid("its window twice", "write it once");
+        }
+        settings.insert("window".to_owned(), window.into());
+    }
+    Ok(settings)
+}
+
+fn stream(table: &ArmTable) -> Result<Stream, StudyError> {
+    match table.stream.as_deref() {
+        None | Some("a") => Ok(Stream::A),
+        Some("b") => Ok(Stream::B),
+        Some(other) => invalid(format!("stream {other:?}"), "streams are a and b"),
     }
 }

@@ -12,12 +12,18 @@ pub(super) fn describe(study: &Study) -> Value {
         json!({ "sources": g.sources, "conditions": conditions })
     };
     let arm = |a: &Arm| {
-        json!({
+        let mut settings = a.settings.clone();
+        let window = settings.remove("window"); // it was a key of its own before there were others
+        let mut arm = json!({
             "name": a.name, "grid": a.grid, "conditions": a.conditions, "cut": a.cut,
-            "window": a.window, "from": a.from, "updates": a.updates, "stream": a.stream,
+            "window": window, "from": a.from, "updates": a.updates, "stream": a.stream,
             "evaluations": a.evaluations, "optimizer": a.optimizer, "keep": a.keep,
             "origin": a.origin,
-        })
+        });
+        if !settings.is_empty() {
+            arm["settings"] = settings.into();
+        }
+        arm
     };
     let measured = |m: &Measured| json!({ "arm": m.arm, "update": m.update, "what": m.what, "reference": m.reference });
     json!({

@@ -12,12 +12,8 @@ impl Resolver<'_> {
     pub(super) fn families(&self, measured: &[Measured]) -> Result<Vec<StudyFamily>, StudyError> {
         let mut families: Vec<StudyFamily> = Vec::new();
         for table in &self.file.families {
-            let family = self.family(table, measured).map_err(|error| match error {
-                StudyError::Invalid { what, hint } => {
-                    StudyError::Invalid { what: format!("family `{}`: {what}", table.name), hint }
-                }
-                other => other,
-            })?;
+            let family = self.family(table, measured);
+            let family = family.map_err(|e| e.within(&format!("family `{}`", table.name)))?;
             if families.iter().any(|f| f.table.name == table.name) {
                 let what = format!("two families named `{}`", table.name);
                 return Err(StudyError::invalid(what, "rename one"));

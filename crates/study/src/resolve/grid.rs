@@ -1,8 +1,8 @@
-//! Sources and conditions of the file's own, and the optimizer they are trained with.
+//! Sources and conditions of the file's own.
 
 use std::collections::BTreeSet;
 
-use backcut_training::{Optimizer, SystemChoice};
+use backcut_systems::SystemChoice;
 use serde_json::{Map, Value};
 
 use super::resolver::Resolver;
@@ -15,10 +15,7 @@ impl Resolver<'_> {
     pub(super) fn own_grid(&mut self) -> Result<Option<usize>, StudyError> {
         let Some(sources) = &self.file.sources else { return Ok(None) };
         let system = self.file.system.as_ref().ok_or_else(|| {
-            StudyError::invalid(
-                "sources without a system",
-                "add [system] with name = \"quadrotor\"",
-            )
+            StudyError::invalid("sources without a system", "add [system] with its name")
         })?;
         let mut conditions = Vec::new();
         let none = Map::new();
@@ -31,31 +28,13 @@ impl Resolver<'_> {
             check_label("condition", &label)?;
             let mut settings = system.settings.clone();
             settings.extend(changes.iter().map(|(k, v)| (k.clone(), v.clone())));
-            let built = self.catalogue.build(&system.name, &settings).map_err(|e| match e {
-                StudyError::Invalid { what, hint } => {
-                    StudyError::Invalid { what: format!("condition `{label}`: {what}"), hint }
-                }
-                other => other,
-            })?;
-            self.optimizer = Some(self.tuned(built.optimizer)?);
-            let choice = SystemChoice { name: system.name.clone(), settings: built.settings };
-            conditions.push((label, choice));
+            let choice = SystemChoice::new(&system.name, settings);
+            let built =
+                self.build(&choice).map_err(|e| e.within(&format!("condition `{label}`")))?;
+            conditions.push((label, built.choice.clone()));
         }
         self.grids.push(Grid { sources: seeds(sources)?, conditions });
         Ok(Some(0))
-    }
-
-    pub(super) fn tuned(&self, mut optimizer: Optimizer) -> Result<Optimizer, StudyError> {
-        let table = &self.file.optimizer;
-        let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
-        set(&mut optimizer.clip, table.clip);
-        set(&mut optimizer.adamw.rate, table.rate);
-        set(&mut optimizer.adamw.beta1, table.beta1);
-        set(&mut optimizer.adamw.beta2, table.beta2);
-        set(&mut optimizer.adamw.eps, table.eps);
-        set(&mut optimizer.adamw.decay, table.decay);
-        optimizer.check().map_err(|what| StudyError::invalid(what, "correct [optimizer]"))?;
-        Ok(optimizer)
     }
 }
 

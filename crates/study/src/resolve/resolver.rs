@@ -2,21 +2,19 @@
 
 use std::path::Path;
 
-use backcut_training::Optimizer;
+use backcut_systems::Catalogue;
 use backcut_training::config::canonical;
 
 use super::canonical::describe;
 use crate::error::StudyError;
 use crate::file::StudyFile;
 use crate::study::{Arm, Grid, Study};
-use crate::systems::Catalogue;
 
 /// Work in progress.
 pub(crate) struct Resolver<'a> {
     pub(super) file: &'a StudyFile,
     pub(super) path: &'a Path,
-    pub(super) catalogue: &'a dyn Catalogue,
-    pub(super) optimizer: Option<Optimizer>,
+    pub(super) catalogue: &'a Catalogue,
     pub(super) grids: Vec<Grid>,
     pub(super) arms: Vec<Arm>,
 }
@@ -25,14 +23,14 @@ impl<'a> Resolver<'a> {
     pub(crate) fn new(
         file: &'a StudyFile,
         path: &'a Path,
-        catalogue: &'a dyn Catalogue,
+        catalogue: &'a Catalogue,
     ) -> Result<Self, StudyError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if file.name.is_empty() || file.name.len() > 64 || !file.name.chars().all(is_plain) {
             let what = format!("name = {:?}", file.name);
             return Err(StudyError::invalid(what, "use letters, digits, `-` and `_`"));
         }
-        Ok(Self { file, path, catalogue, optimizer: None, grids: vec![], arms: vec![] })
+        Ok(Self { file, path, catalogue, grids: vec![], arms: vec![] })
     }
 
     pub(crate) fn resolve(mut self, reused: &[(Study, &Vec<String>)]) -> Result<Study, StudyError> {

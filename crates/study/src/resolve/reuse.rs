@@ -57,9 +57,8 @@ impl Resolver<'_> {
             None => None,
         };
         let their_grid = &study.grids[theirs.grid];
-        let (grid, conditions) = if let Some(own) = own {
-            let conditions = matching(&self.grids[own], their_grid, theirs, &study.name)?;
-            (own, conditions)
+        let (grid, pairs) = if let Some(own) = own {
+            (own, matching(&self.grids[own], their_grid, theirs, &study.name)?)
         } else {
             let grid = *grid_of[theirs.grid].get_or_insert_with(|| {
                 let mut grid = their_grid.clone();
@@ -71,8 +70,10 @@ impl Resolver<'_> {
                 self.grids.push(grid);
                 self.grids.len() - 1
             });
-            (grid, theirs.conditions.clone())
+            (grid, theirs.conditions.iter().map(|&c| (c, c)).collect())
         };
+        let conditions = pairs.iter().map(|&(ours, _)| ours).collect();
+        let systems = pairs.iter().map(|(o, t)| (*o, theirs.systems[t].clone())).collect();
         if self.arms.iter().any(|a| a.name == theirs.name && a.grid == grid) {
             return Err(StudyError::invalid(
                 format!(
@@ -83,15 +84,21 @@ impl Resolver<'_> {
             ));
         }
         let origin = theirs.origin.clone().unwrap_or_else(|| study.name.clone());
-        self.optimizer = self.optimizer.or(Some(theirs.optimizer));
-        self.arms.push(Arm { grid, conditions, from, origin: Some(origin), ..theirs.clone() });
+        let origin = Some(origin);
+        self.arms.push(Arm { grid, conditions, systems, from, origin, ..theirs.clone() });
         arm_of[index] = Some(self.arms.len() - 1);
         Ok(self.arms.len() - 1)
     }
 }
 
-/// The conditions of our grid under which a reused arm has run, with our seeds among its own.
-fn matching(ours: &Grid, theirs: &Grid, arm: &Arm, study: &str) -> Result<Vec<usize>, StudyError> {
+/// The conditions of our grid under which a reused arm has run, with our seeds among its own; beside each
+/// the same condition of theirs.
+fn matching(
+    ours: &Grid,
+    theirs: &Grid,
+    arm: &Arm,
+    study: &str,
+) -> Result<Vec<(usize, usize)>, StudyError> {
     let known: BTreeSet<u64> = theirs.sources.iter().copied().collect();
     if let Some(seed) = ours.sources.iter().find(|s| !known.contains(s)) {
         let what = format!("reuse: study {study} has no source {seed}");
@@ -105,7 +112,7 @@ fn matching(ours: &Grid, theirs: &Grid, arm: &Arm, study: &str) -> Result<Vec<us
             let what = format!("reuse: condition `{label}` means something else in study {study}");
             return Err(StudyError::invalid(what, "give it the same settings, or another label"));
         }
-        conditions.push(index);
+        conditions.push((index, found));
     }
     if conditions.is_empty() {
         let what = format!("reuse: arm `{}` of study {study} shares no condition", arm.name);

@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
+use backcut_systems::Catalogue;
+
 use crate::error::StudyError;
 use crate::store::publish;
 use crate::study::Study;
-use crate::systems::Catalogue;
 
 /// A study file and what it reuses.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ pub struct StudyCopy {
 
 impl StudyCopy {
     /// Reads a study file and every file that it reads.
-    pub fn read(file: &Path, catalogue: &dyn Catalogue) -> Result<Self, StudyError> {
+    pub fn read(file: &Path, catalogue: &Catalogue) -> Result<Self, StudyError> {
         let read = RefCell::new(BTreeMap::new());
         let study = Study::load_with(file, catalogue, &|path| {
             let text = std::fs::read_to_string(path)?;
@@ -44,7 +45,7 @@ impl StudyCopy {
     }
 
     /// Writes the copy, and checks that it is read as the same study.
-    pub fn write(&self, folder: &Path, catalogue: &dyn Catalogue) -> Result<(), StudyError> {
+    pub fn write(&self, folder: &Path, catalogue: &Catalogue) -> Result<(), StudyError> {
         for (path, text) in &self.files {
             publish(&folder.join(path), text.as_bytes())?;
         }
@@ -75,7 +76,7 @@ fn place(path: &Path) -> std::io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Builtin, builtin};
+    use crate::builtin;
 
     fn put(folder: &Path, name: &str, text: &str) -> PathBuf {
         publish(&folder.join(name), text.as_bytes()).unwrap();
@@ -88,21 +89,24 @@ mod tests {
         put(folder.path(), "shared/base.toml", builtin::TEMPLATE);
         let text = "name = \"x\"\ntitle = \"y\"\n[[reuse]]\nstudy = \"../shared/base.toml\"\narms = [\"FF\"]\n";
         let file = put(folder.path(), "mine/x.toml", text);
-        let before = Study::load(&file, &Builtin).unwrap();
-        let copy = StudyCopy::read(&file, &Builtin).unwrap();
+        let before = Study::load(&file, &Catalogue::builtin()).unwrap();
+        let copy = StudyCopy::read(&file, &Catalogue::builtin()).unwrap();
         let target = folder.path().join("out/it's a copy");
-        copy.write(&target, &Builtin).unwrap();
+        copy.write(&target, &Catalogue::builtin()).unwrap();
         std::fs::remove_dir_all(folder.path().join("shared")).unwrap();
         std::fs::remove_dir_all(folder.path().join("mine")).unwrap();
         assert_eq!(copy.file(&target), target.join("mine/x.toml"));
-        assert_eq!(Study::load(&copy.file(&target), &Builtin).unwrap().canonical, before.canonical);
+        assert_eq!(
+            Study::load(&copy.file(&target), &Catalogue::builtin()).unwrap().canonical,
+            before.canonical
+        );
     }
 
     #[test]
     fn a_single_file_is_copied_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = put(folder.path(), "my study.toml", builtin::TEMPLATE);
-        let copy = StudyCopy::read(&file, &Builtin).unwrap();
+        let copy = StudyCopy::read(&file, &Catalogue::builtin()).unwrap();
         assert_eq!(copy.files.len(), 1);
         assert_eq!(copy.file(Path::new("/out")), Path::new("/out/my study.toml"));
     }

@@ -26,4 +26,4 @@ pub use options::{Options, TimeLimit, Word};
 pub use queue::{Queue, Task, ask, parse};
 pub use script::{Commands, array_script, collect_script, quote};
 pub use shards::{MAX_TASKS, Shards, due};
-pub use submit::{Desk, Kind, Submitted, submit};
+pub use submit::{Kind, SubmissionFolder, Submitted, submit};

@@ -90,11 +90,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{Builtin, Study};
+    use backcut_systems::Catalogue;
+
+    use crate::Study;
 
     fn plan() -> Plan {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/quick.toml");
-        Plan::new(&Study::load(&file, &Builtin).unwrap())
+        Plan::new(&Study::load(&file, &Catalogue::builtin()).unwrap())
     }
 
     #[test]

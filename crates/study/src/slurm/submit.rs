@@ -47,12 +47,12 @@ pub struct Submitted {
 
 /// The folder of one study's submissions.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct SubmissionFolder {
     folder: PathBuf,
     name: String,
 }
 
-impl Desk {
+impl SubmissionFolder {
     /// The submissions of a study to a results folder; nothing is made yet.
     pub fn new(store: &Store, study: &str) -> Self {
         Self { folder: store.root().join("slurm"), name: study.to_owned() }
@@ -187,39 +187,39 @@ mod tests {
     #[test]
     fn numbers_go_up_and_jobs_are_appended() {
         let folder = tempfile::tempdir().unwrap();
-        let desk = Desk::new(&Store::new(folder.path()), "tiny");
-        assert_eq!((desk.next().unwrap(), desk.jobs().unwrap()), (1, None));
-        assert_eq!((desk.reserve().unwrap(), desk.reserve().unwrap()), (1, 2));
-        desk.write(2, Kind::Array, "x").unwrap();
-        desk.write(2, Kind::Collect, "y").unwrap();
-        assert_eq!(desk.next().unwrap(), 3);
+        let submissions = SubmissionFolder::new(&Store::new(folder.path()), "tiny");
+        assert_eq!((submissions.next().unwrap(), submissions.jobs().unwrap()), (1, None));
+        assert_eq!((submissions.reserve().unwrap(), submissions.reserve().unwrap()), (1, 2));
+        submissions.write(2, Kind::Array, "x").unwrap();
+        submissions.write(2, Kind::Collect, "y").unwrap();
+        assert_eq!(submissions.next().unwrap(), 3);
         // A study whose name goes on where this one's ends.
-        assert_eq!(Desk::new(&Store::new(folder.path()), "tin").next().unwrap(), 1);
+        assert_eq!(SubmissionFolder::new(&Store::new(folder.path()), "tin").next().unwrap(), 1);
         let utc = Utc::from_unix(1_700_000_000).unwrap();
         let job = |job, kind, shards| Submitted { job, kind, script: "s".into(), shards, utc };
         let both = [job(7, Kind::Array, Some("1-3 of 3".into())), job(8, Kind::Collect, None)];
         for job in &both {
-            desk.note(job).unwrap();
+            submissions.note(job).unwrap();
         }
-        assert_eq!(desk.jobs().unwrap().unwrap(), both);
-        fs::write(desk.jobs_file(), "{\"job\":1").unwrap();
-        assert!(desk.jobs().unwrap_err().to_string().contains("line 1"));
+        assert_eq!(submissions.jobs().unwrap().unwrap(), both);
+        fs::write(submissions.jobs_file(), "{\"job\":1").unwrap();
+        assert!(submissions.jobs().unwrap_err().to_string().contains("line 1"));
     }
 
     #[test]
     fn what_sbatch_refused_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
-        let desk = Desk::new(&Store::new(&out), "tiny");
-        let number = desk.reserve().unwrap();
-        fs::create_dir_all(desk.copy(number).join("below")).unwrap();
-        fs::write(desk.copy(number).join("below/tiny.toml"), "x").unwrap();
-        desk.withdraw(number);
+        let submissions = SubmissionFolder::new(&Store::new(&out), "tiny");
+        let number = submissions.reserve().unwrap();
+        fs::create_dir_all(submissions.copy(number).join("below")).unwrap();
+        fs::write(submissions.copy(number).join("below/tiny.toml"), "x").unwrap();
+        submissions.withdraw(number);
         assert_eq!(list(&out).unwrap(), Vec::<String>::new());
         // An earlier submission stays.
-        desk.reserve().unwrap();
-        desk.withdraw(desk.reserve().unwrap());
-        assert_eq!(list(desk.folder()).unwrap(), ["tiny-1.sbatch"]);
+        submissions.reserve().unwrap();
+        submissions.withdraw(submissions.reserve().unwrap());
+        assert_eq!(list(submissions.folder()).unwrap(), ["tiny-1.sbatch"]);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use std::io;
 use std::path::Path;
 
-use backcut_study::{Builtin, Study, StudyError};
+use backcut_study::{Study, StudyError};
+use backcut_systems::Catalogue;
 
 /// Two sources of FF, of F_SG branching from it, and of a measurement.
 pub const TINY: &str = r#"
@@ -52,5 +53,5 @@ pub fn study_with(text: &str, others: &[(&str, &str)]) -> Result<Study, StudyErr
         let found = others.iter().find(|(file, _)| *file == name);
         found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| io::ErrorKind::NotFound.into())
     };
-    Study::load_with(Path::new("s.toml"), &Builtin, &read)
+    Study::load_with(Path::new("s.toml"), &Catalogue::builtin(), &read)
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Analytic;
+use crate::settings::{Quantity, Settings, SettingsError};
 
 /// An analytic system as written in a file; [`check`](Self::check) makes it run.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -65,5 +66,19 @@ impl AnalyticConfig {
             return Err(AnalyticError::Size { name, value });
         }
         Analytic::new(self)
+    }
+}
+
+impl Settings for AnalyticConfig {
+    const NAME: &'static str = "analytic";
+
+    type System = Analytic;
+
+    fn build(&mut self) -> Result<Analytic, SettingsError> {
+        self.check().map_err(|error| SettingsError::new(&error, error.hint()))
+    }
+
+    fn error(&self) -> Quantity {
+        Quantity { name: "mean squared state", unit: "" }
     }
 }

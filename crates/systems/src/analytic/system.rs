@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use backcut_engine::{ForwardSpec, Init, Program, Rollout, Trace, TraceError, Var};
+use backcut_engine::{Init, Program, Rollout, Trace, TraceError, Var};
 use backcut_kernels::{Real, random};
 
 use super::{ACTION_PRICE, AnalyticConfig, AnalyticError, DECAY, PANEL_ROWS, SPREADS};
-use crate::{BatchKey, System};
+use crate::{BatchKey, SampleError, System};
 
 /// Seed of the panel: the same for all sources.
 const PANEL_SEED: u64 = 0;
@@ -76,16 +76,8 @@ fn fill<R: Real>(stream: &random::Stream, update: u64, first: usize, rollout: &m
 }
 
 impl<R: Real> System<R> for Analytic {
-    fn name(&self) -> &'static str {
-        "analytic"
-    }
-
     fn program(&self) -> &Arc<Program> {
         &self.program
-    }
-
-    fn spec(&self) -> ForwardSpec<R> {
-        ForwardSpec::default()
     }
 
     fn steps(&self) -> usize {
@@ -96,17 +88,23 @@ impl<R: Real> System<R> for Analytic {
         self.config.batch
     }
 
-    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) {
+    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) -> Result<(), SampleError> {
         let stream = random::Stream::new(key.seed + key.stream.offset(), "analytic/batch");
         fill(&stream, key.update, 0, rollout);
+        Ok(())
     }
 
     fn panel_rows(&self) -> usize {
         PANEL_ROWS
     }
 
-    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) {
+    fn panel_group(&self) -> usize {
+        8
+    }
+
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) -> Result<(), SampleError> {
         fill(&random::Stream::new(PANEL_SEED, "analytic/panel"), 0, first, rollout);
+        Ok(())
     }
 
     /// Mean of `x^2` over x_1 ... x_T.

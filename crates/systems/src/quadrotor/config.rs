@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{MAX_STEPS, Quadrotor, QuadrotorError, VelocityReading};
 use crate::policy::{Initialisation, Transformer};
+use crate::settings::{Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
+use crate::{AdamWSettings, Optimizer};
+
+/// Threshold of the global-norm clip: the median raw FF norm over 16 fresh batches at update 100 of a
+/// pilot, measured by `backcut calibrate`.
+pub const CLIP: f64 = 737.46;
 
 /// Standard deviations of the independent, zero-mean normal offsets from hover at the start.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -95,5 +101,50 @@ impl QuadrotorConfig {
             return Err(QuadrotorError::Size { name, value });
         }
         Quadrotor::new(self)
+    }
+}
+
+impl Settings for QuadrotorConfig {
+    const NAME: &'static str = "quadrotor";
+
+    const FLAGS: &'static [Flag] = &[
+        Flag {
+            name: "noise",
+            key: "velocity",
+            values: "SIGMA|hidden",
+            none: None,
+            help: "Standard deviation of the velocity reading's noise in m/s, or `hidden`",
+        },
+        WINDOW,
+    ];
+
+    type System = Quadrotor;
+
+    fn build(&mut self) -> Result<Quadrotor, SettingsError> {
+        let checked = self.clone().check();
+        let system = checked.map_err(|error| SettingsError::new(&error, error.hint()))?;
+        self.clone_from(system.config());
+        Ok(system)
+    }
+
+    fn optimizer(&self) -> Optimizer {
+        Optimizer { adamw: AdamWSettings::default(), clip: CLIP }
+    }
+
+    fn error(&self) -> Quantity {
+        Quantity { name: "mean squared distance to the reference", unit: "m^2" }
+    }
+
+    fn latent(&self) -> Option<Latent> {
+        let weights = ("embedding.weight", [0, 3]); // world axes are columns 0..3 of the token
+        Some(Latent { name: "velocity", tap: "true_velocity", weights })
+    }
+
+    fn words(&self) -> String {
+        let reading = match self.velocity {
+            VelocityReading::Hidden => "velocity hidden".to_owned(),
+            VelocityReading::Noise(_) => format!("noise {} m/s", self.velocity),
+        };
+        self.window.map_or(reading.clone(), |window| format!("{reading}, window {window}"))
     }
 }

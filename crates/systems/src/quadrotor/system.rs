@@ -3,24 +3,23 @@
 use std::sync::Arc;
 
 use backcut_engine::{ForwardSpec, MemoryReads, Program, Rollout};
-use backcut_kernels::{Isa, Real};
+use backcut_kernels::Real;
 
 use super::sampler::{self, Batch, Origin, PANEL_ROWS};
-use super::{QuadrotorConfig, QuadrotorError, STATE, VelocityReading, task};
-use crate::{BatchKey, System};
+use super::{HORIZON, QuadrotorConfig, QuadrotorError, STATE, VelocityReading, task};
+use crate::{BatchKey, SampleError, System};
 
 /// A checked quadrotor: [`QuadrotorConfig::check`] makes one.
 #[derive(Clone, Debug)]
 pub struct Quadrotor {
     config: QuadrotorConfig,
     program: Arc<Program>,
-    isa: Isa,
 }
 
 impl Quadrotor {
     pub(super) fn new(config: QuadrotorConfig) -> Result<Self, QuadrotorError> {
         let program = Arc::new(task::compile(config.velocity, &config.policy)?);
-        Ok(Self { config, program, isa: Isa::detect() })
+        Ok(Self { config, program })
     }
 
     /// The configuration it was made of, in canonical form.
@@ -39,12 +38,12 @@ impl Quadrotor {
     }
 
     fn draw(&self, origin: &Origin, rows: usize) -> Batch {
-        Batch::draw(origin, &self.config.spread, rows, self.config.policy.steps, self.isa)
+        Batch::draw(origin, &self.config.spread, rows, self.config.policy.steps)
     }
 
     fn fill<R: Real>(&self, origin: &Origin, rollout: &mut Rollout<R>) {
         let hidden = self.config.velocity == VelocityReading::Hidden;
-        sampler::fill(origin, &self.config.spread, hidden, self.isa, rollout);
+        sampler::fill(origin, &self.config.spread, hidden, rollout);
     }
 
     /// The states s_1 ... s_T of a finished rollout, `[step][row][12]`.
@@ -58,10 +57,6 @@ impl Quadrotor {
 }
 
 impl<R: Real> System<R> for Quadrotor {
-    fn name(&self) -> &'static str {
-        "quadrotor"
-    }
-
     fn program(&self) -> &Arc<Program> {
         &self.program
     }
@@ -79,16 +74,37 @@ impl<R: Real> System<R> for Quadrotor {
         self.config.batch
     }
 
-    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) {
+    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) -> Result<(), SampleError> {
         self.fill(&Origin::batch(key), rollout);
+        Ok(())
     }
 
     fn panel_rows(&self) -> usize {
         PANEL_ROWS
     }
 
-    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) {
+    /// Eight rows keep a rollout in the cache.
+    fn panel_group(&self) -> usize {
+        8
+    }
+
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) -> Result<(), SampleError> {
         self.fill(&Origin::panel(first), rollout);
+        Ok(())
+    }
+
+    /// Initial states, references at times 0 to T + 10, and standardised noise.
+    fn raw_batch(&self, key: BatchKey) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+        let Batch { rows, steps, initial_state, reference_position, reference_velocity, noise } =
+            self.batch(key);
+        let times = steps + HORIZON + 1;
+        let named = |name: &str, shape: Vec<usize>, values| (name.to_owned(), shape, values);
+        vec![
+            named("initial_state", vec![rows, STATE], initial_state),
+            named("reference_position", vec![rows, times, 3], reference_position),
+            named("reference_velocity", vec![rows, times, 3], reference_velocity),
+            named("noise", vec![rows, steps, 3], noise),
+        ]
     }
 
     /// Squared distance to the reference in three dimensions, averaged over s_1 ... s_T, m^2.

@@ -4,6 +4,7 @@
 mod common;
 
 mod analytic_gradients_have_a_closed_form;
+mod catalogue_ignores_nothing;
 mod quadrotor_batches_are_paired;
 mod quadrotor_chart_exit_raises;
 mod quadrotor_config_is_checked;

@@ -15,7 +15,7 @@ fn exact() -> QuadrotorConfig {
 
 fn filled(system: &Quadrotor, key: BatchKey) -> Rollout<f32> {
     let mut rollout = rollout::<f32>(system, system.spec());
-    system.fill_batch(key, &mut rollout);
+    system.fill_batch(key, &mut rollout).unwrap();
     rollout
 }
 
@@ -86,7 +86,7 @@ fn the_numbers_to_export_are_the_numbers_rolled() {
     let key = key(9, Stream::A, 5);
     let batch = system.batch(key);
     let mut rollout = rollout::<f64>(&system, system.spec());
-    system.fill_batch(key, &mut rollout);
+    system.fill_batch(key, &mut rollout).unwrap();
     assert_eq!(rollout.initial_mut("state").unwrap(), &batch.initial_state[..]);
     let (rows, times) = (batch.rows, batch.steps + HORIZON + 1);
     for t in 0..batch.steps {
@@ -115,8 +115,8 @@ fn the_panel_is_one_for_all_and_does_not_depend_on_how_it_is_cut() {
     // Filled in threes, after batches of several seeds: the same rows.
     let mut rollout = rollout::<f64>(&system, system.spec());
     for first in [0, 3, 252] {
-        system.fill_batch(key(first as u64, Stream::A, 0), &mut rollout);
-        system.fill_panel(first, &mut rollout);
+        system.fill_batch(key(first as u64, Stream::A, 0), &mut rollout).unwrap();
+        system.fill_panel(first, &mut rollout).unwrap();
         let start = rollout.initial_mut("state").unwrap();
         assert_eq!(start, &whole.initial_state[first * STATE..][..3 * STATE]);
     }

@@ -1,8 +1,7 @@
 //! Leaving the chart of Euler angles is an error that says who and when; nothing is clipped.
 
 use crate::common::{key, rollout, small};
-use backcut_engine::{Model, RollError, Rollout};
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Executor, RollError, Rollout};
 use backcut_systems::quadrotor::simulation::Vehicle;
 use backcut_systems::quadrotor::{PITCH_LIMIT, Quadrotor, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
@@ -11,13 +10,13 @@ use backcut_systems::{Stream, System};
 fn roll(system: &Quadrotor, rollout: &mut Rollout<f64>) -> Result<f64, RollError> {
     let program = System::<f64>::program(system);
     let values = vec![0.0; program.layout().len()];
-    Model::new(program, Isa::detect(), values).unwrap().roll_into(rollout)
+    Cpu::detect().roll(&Cpu::detect().model(program, values).unwrap(), rollout)
 }
 
 fn start(pitch: f64, pitch_rate: f64, row: usize) -> (Quadrotor, Rollout<f64>) {
     let system = small(VelocityReading::Hidden).check().unwrap();
     let mut rollout = rollout::<f64>(&system, system.spec());
-    system.fill_batch(key(1, Stream::A, 0), &mut rollout);
+    system.fill_batch(key(1, Stream::A, 0), &mut rollout).unwrap();
     let state = &mut rollout.initial_mut("state").unwrap()[row * STATE..][..STATE];
     state.fill(0.0);
     state[4] = pitch;

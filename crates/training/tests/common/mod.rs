@@ -16,6 +16,7 @@ pub fn run_config(cut: Cut, seed: u64, updates: u64) -> RunConfig {
         system: SystemChoice {
             name: "point-mass".into(),
             settings: serde_json::json!({"gain": 2.0}),
+            data: None,
         },
         cut,
         seed,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use backcut_engine::{Cut, ForwardSpec, Program, Rollout, Trace};
 use backcut_kernels::{Real, random};
 use backcut_systems::policy::{Initialisation, Transformer};
-use backcut_systems::{BatchKey, Stream, System};
+use backcut_systems::{BatchKey, SampleError, Stream, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer};
 
 pub const STEPS: usize = 6;
@@ -72,16 +72,8 @@ impl PointMass {
 }
 
 impl<R: Real> System<R> for PointMass {
-    fn name(&self) -> &'static str {
-        "point-mass"
-    }
-
     fn program(&self) -> &Arc<Program> {
         &self.program
-    }
-
-    fn spec(&self) -> ForwardSpec<R> {
-        ForwardSpec::default()
     }
 
     fn steps(&self) -> usize {
@@ -92,16 +84,22 @@ impl<R: Real> System<R> for PointMass {
         4
     }
 
-    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) {
+    fn fill_batch(&self, key: BatchKey, rollout: &mut Rollout<R>) -> Result<(), SampleError> {
         Self::fill(key.seed + key.stream.offset(), key.update, 0, "batch", rollout);
+        Ok(())
+    }
+
+    fn panel_group(&self) -> usize {
+        8
     }
 
     fn panel_rows(&self) -> usize {
         20 // not a multiple of the group
     }
 
-    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) {
+    fn fill_panel(&self, first: usize, rollout: &mut Rollout<R>) -> Result<(), SampleError> {
         Self::fill(0, 0, first, "panel", rollout);
+        Ok(())
     }
 
     fn row_errors(&self, rollout: &Rollout<R>, errors: &mut [f64]) {

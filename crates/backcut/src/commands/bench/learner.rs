@@ -1,0 +1,95 @@
+//! An update taken apart: for programs that are no system, and for several graphs at once.
+
+use std::sync::Arc;
+
+use backcut_engine::{
+    Cpu, Cut, Executor, ForwardSpec, Model, Moments, Program, Rollout, Workspace,
+};
+use backcut_kernels::Isa;
+use backcut_kernels::optim::AdamW;
+
+/// The quadrotor study's settings.
+const ADAMW: AdamW = AdamW { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 };
+const CLIP: f64 = 1.0;
+
+/// Everything one update touches.
+pub struct Learner {
+    executor: Box<dyn Executor<f32>>,
+    model: Model<f32>,
+    rollout: Rollout<f32>,
+    workspace: Workspace<f32>,
+    moments: Moments<f32>,
+    updates: u64,
+}
+
+impl Learner {
+    pub fn new(
+        isa: Isa,
+        program: &Arc<Program>,
+        rows: usize,
+        steps: usize,
+        spec: ForwardSpec<f32>,
+        cuts: &[Cut],
+    ) -> anyhow::Result<Self> {
+        let params = program.layout().initialise::<f32>(1);
+        let executor: Box<dyn Executor<f32>> = Box::new(Cpu::on(isa));
+        let moments = Moments::zeros(params.len());
+        let model = executor.model(program, params)?;
+        let rollout = executor.rollout(program, rows, steps, spec)?;
+        let workspace = executor.workspace(&rollout, cuts)?;
+        Ok(Self { executor, model, rollout, workspace, moments, updates: 0 })
+    }
+
+    /// Bytes of the record, the backward's buffers and the packed weights.
+    pub fn bytes(&self) -> usize {
+        self.rollout.bytes() + self.workspace.bytes() + self.model.packed_bytes()
+    }
+
+    /// A batch, its rollout and the gradients of all cuts.
+    pub fn differentiate(
+        &mut self,
+        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.sample(fill)?;
+        self.roll()?;
+        self.backward()
+    }
+
+    /// One whole update under the first cut.
+    pub fn update(
+        &mut self,
+        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.differentiate(fill)?;
+        self.step();
+        Ok(())
+    }
+
+    /// Fills in a batch.
+    pub fn sample(
+        &mut self,
+        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        fill(self.updates, &mut self.rollout)?;
+        self.updates += 1;
+        Ok(())
+    }
+
+    /// The forward.
+    pub fn roll(&mut self) -> anyhow::Result<()> {
+        self.executor.roll(&self.model, &mut self.rollout)?;
+        Ok(())
+    }
+
+    /// The gradients of all cuts.
+    pub fn backward(&mut self) -> anyhow::Result<()> {
+        Ok(self.executor.backward(&self.model, &self.rollout, &mut self.workspace)?)
+    }
+
+    /// Clips by the global norm, takes AdamW's step, packs the new weights.
+    pub fn step(&mut self) {
+        let Self { executor, model, moments, workspace, .. } = self;
+        let factor = (CLIP / executor.norm(workspace, 0)).min(1.0) as f32;
+        executor.step(model, moments, workspace, 0, &ADAMW, factor);
+    }
+}

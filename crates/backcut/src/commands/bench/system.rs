@@ -1,0 +1,197 @@
+//! One training update of a system under each cut, sampling included.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+use backcut_engine::{Cut, Executor, Rollout};
+use backcut_kernels::Isa;
+use backcut_study::Tools;
+use backcut_systems::{BatchKey, Built, Stream, System};
+use backcut_training::{Arm, Evaluator, Trainer};
+use serde::Serialize;
+
+use super::learner::Learner;
+use super::{median, timed};
+use crate::common::described;
+use backcut_text::thousands;
+
+/// Updates in a row: the first finds what the others left in the caches and is not counted.
+const BURST: usize = 5;
+
+/// Medians in milliseconds.
+#[derive(Serialize)]
+pub struct Timings {
+    /// The system and its shape, in words.
+    system: String,
+    weights: usize,
+    ff_ms: f64,
+    fd_ms: f64,
+    f_sg_ms: f64,
+    seg8_ms: f64,
+    kf_ms: f64,
+    /// With a forward window of one position, if the system has windows.
+    w1_ms: Option<f64>,
+    six_graphs_ms: f64,
+    panel_ms: f64,
+    /// An FF update taken apart.
+    parts: Parts,
+    /// The fastest FF update: what the machine can do when left alone.
+    ff_fastest_ms: f64,
+    workspace_bytes: usize,
+    /// Record, backward and packed weights, per cut.
+    bytes: BTreeMap<String, usize>,
+}
+
+/// Where the time of an FF update goes, medians in milliseconds.
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "units belong into names that tools read")]
+struct Parts {
+    sample_ms: f64,
+    roll_ms: f64,
+    backward_ms: f64,
+    step_ms: f64,
+}
+
+impl Parts {
+    fn measure(isa: Isa, system: &dyn System<f32>, updates: usize) -> anyhow::Result<Self> {
+        let mut learner = learner(isa, system, &[Cut::FF])?;
+        let mut times: [Vec<f64>; 4] = Default::default();
+        for _ in 0..updates {
+            times[0].push(timed(|| learner.sample(|update, into| fill(system, update, into)))?);
+            times[1].push(timed(|| learner.roll())?);
+            times[2].push(timed(|| learner.backward())?);
+            times[3].push(timed(|| {
+                learner.step();
+                Ok(())
+            })?);
+        }
+        let [sample_ms, roll_ms, backward_ms, step_ms] = times.map(|times| median(&times));
+        Ok(Self { sample_ms, roll_ms, backward_ms, step_ms })
+    }
+}
+
+/// A training run under a cut, from the first source's initial parameters.
+pub fn trainer<'s>(
+    executor: &'s dyn Executor<f32>,
+    built: &'s Built,
+    cut: Cut,
+) -> anyhow::Result<Trainer<'s, f32>> {
+    let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer };
+    Ok(Trainer::new(executor, built.system(), arm)?)
+}
+
+/// The same with room for several graphs, which training does not need.
+fn learner(isa: Isa, system: &dyn System<f32>, cuts: &[Cut]) -> anyhow::Result<Learner> {
+    let (rows, steps) = (system.batch_rows(), system.steps());
+    Learner::new(isa, system.program(), rows, steps, system.spec(), cuts)
+}
+
+fn fill(system: &dyn System<f32>, update: u64, rollout: &mut Rollout<f32>) -> anyhow::Result<()> {
+    Ok(system.fill_batch(BatchKey { seed: 1, stream: Stream::A, update }, rollout)?)
+}
+
+pub fn measure(isa: Isa, tools: Tools, built: &Built, rounds: usize) -> anyhow::Result<Timings> {
+    let (executor, all) = (tools.executor, built.system());
+    let mut narrow = built.choice.clone();
+    narrow.settings["window"] = 1.into();
+    let without_memory = tools.catalogue.build(&narrow).ok();
+    let cuts = [Cut::FF, Cut::FD, Cut::F_SG, Cut::segments(8).context("8 is a length")?, Cut::KF];
+    let mut trainers = cuts
+        .iter()
+        .map(|cut| trainer(executor, built, *cut))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    if let Some(built) = &without_memory {
+        trainers.push(trainer(executor, built, Cut::FF)?);
+    }
+    let mut six = learner(isa, all, &Cut::SIX)?;
+    let mut panel = Evaluator::<f32>::new(executor, all)?;
+    let mut times = vec![Vec::new(); trainers.len() + 2];
+    for _ in 0..rounds {
+        for (trainer, times) in trainers.iter_mut().zip(&mut times) {
+            burst(times, || trainer.step().map(|_| ()).map_err(Into::into))?;
+        }
+        let times = &mut times[trainers.len()..];
+        burst(&mut times[0], || six.differentiate(|update, into| fill(all, update, into)))?;
+        let model = trainers[0].model();
+        times[1].push(timed(|| panel.evaluate(all, model).map(|_| ()).map_err(Into::into))?);
+    }
+    let mut bytes = BTreeMap::new();
+    for cut in cuts {
+        bytes.insert(cut.to_string(), learner(isa, all, &[cut])?.bytes());
+    }
+    bytes.insert("six graphs".to_owned(), six.bytes());
+    let fastest = |times: &Vec<f64>| times.iter().copied().fold(f64::INFINITY, f64::min);
+    let medians: Vec<f64> = times.iter().map(|times| median(times)).collect();
+    let (rows, steps) = (all.batch_rows(), all.steps());
+    Ok(Timings {
+        system: format!("{}, batch {rows}, {steps} steps", described(built)),
+        weights: all.program().layout().len(),
+        ff_ms: medians[0],
+        fd_ms: medians[1],
+        f_sg_ms: medians[2],
+        seg8_ms: medians[3],
+        kf_ms: medians[4],
+        w1_ms: without_memory.map(|_| medians[5]),
+        six_graphs_ms: medians[medians.len() - 2],
+        panel_ms: medians[medians.len() - 1],
+        parts: Parts::measure(isa, all, rounds * BURST)?,
+        ff_fastest_ms: fastest(&times[0]),
+        workspace_bytes: bytes["FF"],
+        bytes,
+    })
+}
+
+fn burst(times: &mut Vec<f64>, mut work: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    work()?;
+    for _ in 1..BURST {
+        times.push(timed(&mut work)?);
+    }
+    Ok(())
+}
+
+impl Timings {
+    pub fn text(&self) -> String {
+        let mut out = format!("{}, {} weights\n", self.system, thousands(self.weights));
+        let _ = writeln!(
+            out,
+            "one update: sample, roll, backward, clip, AdamW (the fastest FF one took {:.3} ms)",
+            self.ff_fastest_ms
+        );
+        let _ = writeln!(out, "  graph          ms   x FF    bytes   x FF");
+        let full_bytes = self.workspace_bytes as f64;
+        let cuts = [
+            ("FF", self.ff_ms),
+            ("FD", self.fd_ms),
+            ("F_SG", self.f_sg_ms),
+            ("SEG-8", self.seg8_ms),
+            ("KF", self.kf_ms),
+        ];
+        for (name, ms) in cuts {
+            let bytes = self.bytes.get(name).copied().unwrap_or_default();
+            let _ = writeln!(
+                out,
+                "  {name:<10} {ms:>6.3} {:>6.3} {bytes:>8} {:>6.3}",
+                ms / self.ff_ms,
+                bytes as f64 / full_bytes
+            );
+        }
+        let others = [
+            ("FF, w = 1", self.w1_ms, ""),
+            ("six graphs", Some(self.six_graphs_ms), "(one forward, no step)"),
+            ("panel", Some(self.panel_ms), "(forward only)"),
+        ];
+        for (name, ms, note) in others {
+            let Some(ms) = ms else { continue };
+            let line = format!("  {name:<10} {ms:>6.3} {:>6.3}   {note}", ms / self.ff_ms);
+            let _ = writeln!(out, "{}", line.trim_end());
+        }
+        let Parts { sample_ms, roll_ms, backward_ms, step_ms } = self.parts;
+        let _ = writeln!(
+            out,
+            "  an FF update: sample {sample_ms:.3} ms, roll {roll_ms:.3}, backward {backward_ms:.3}, \
+             clip and AdamW {step_ms:.3}"
+        );
+        out
+    }
+}

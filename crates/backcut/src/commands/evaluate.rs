@@ -1,0 +1,79 @@
+//! `backcut evaluate`: a checkpoint on the fixed panel, under its own forward or another.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use backcut_study::Tools;
+use backcut_systems::Quantity;
+use backcut_training::{Evaluator, Panel};
+
+use crate::common::{described, load};
+use crate::exit::{Verdict, user};
+use crate::settings::SettingArgs;
+use backcut_paper::values;
+
+/// Options of `backcut evaluate`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The checkpoint
+    checkpoint: PathBuf,
+    #[command(flatten)]
+    settings: SettingArgs,
+    /// Print JSON with the error of every trajectory
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let checkpoint = load(&args.checkpoint)?;
+    let header = checkpoint.header();
+    let built = args.settings.over(&header.config.system, tools.catalogue)?;
+    let (executor, system) = (tools.executor, built.system());
+    let state = checkpoint.state(system.program().layout()).map_err(|e| user(&e, e.hint()))?;
+    let model = executor.model(system.program(), state.params)?;
+    let evaluator = Evaluator::new(executor, system).map_err(|e| user(&e, e.hint()));
+    let panel = evaluator?.evaluate(system, &model).map_err(|e| {
+        user(format!("the panel: {e}"), "the policy fails under this forward: choose another")
+    })?;
+    let paper = values::ff_error_of(&built.choice);
+    if args.json {
+        let json = serde_json::json!({
+            "checkpoint": args.checkpoint,
+            "update": header.update,
+            "cut": header.config.cut,
+            "seed": header.config.seed,
+            "system": built.choice,
+            "error": built.error,
+            "mean_error": panel.mean,
+            "paper_ff_error": paper,
+            "errors": panel.errors,
+        });
+        println!("{json}");
+        return Ok(Verdict::Fine);
+    }
+    println!(
+        "{}: update {}, cut {}, seed {}",
+        args.checkpoint.display(),
+        header.update,
+        header.config.cut,
+        header.config.seed
+    );
+    println!("evaluated with {}, {} trajectories", described(&built), panel.errors.len());
+    let [low, middle, high] = quartiles(&panel);
+    let Quantity { name, unit } = built.error;
+    let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+    println!("{name}{unit}:");
+    println!("mean {:.5}, quartiles {low:.5} {middle:.5} {high:.5}", panel.mean);
+    if let Some(paper) = paper {
+        println!("the paper's FF after 1000 updates: {paper:.5}");
+    }
+    Ok(Verdict::Fine)
+}
+
+/// The errors a quarter, half and three quarters of the way up.
+fn quartiles(panel: &Panel) -> [f64; 3] {
+    let mut sorted = panel.errors.clone();
+    sorted.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| sorted[quarter * (sorted.len() - 1) / 4])
+}

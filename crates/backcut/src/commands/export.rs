@@ -1,0 +1,198 @@
+//! `backcut export`: one batch with everything another framework needs to check a gradient.
+//!
+//! The file holds what went in (parameters, initial states, references, standardised noise), what came
+//! out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
+//! that clipping and AdamW would really make from this state. Nothing is trained.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_kernels::Real;
+use backcut_study::Tools;
+use backcut_systems::{BatchKey, System, SystemChoice};
+use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip, write_atomically};
+use serde_json::{Map, Value, json};
+
+use crate::common::{default_run, load, parse_cut, parse_stream};
+use crate::exit::{Verdict, user};
+use crate::settings::SettingArgs;
+
+/// Options of `backcut export`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The system, by its name in the catalogue [default: the first, or the checkpoint's]
+    #[arg(long)]
+    system: Option<String>,
+    /// The source's seed: initial parameters and batch [default: 1, or the checkpoint's]
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    settings: SettingArgs,
+    /// Take parameters, moments and counters from this checkpoint
+    #[arg(long, value_name = "CHECKPOINT")]
+    from: Option<PathBuf>,
+    /// The stream of batches: a or b [default: a]
+    #[arg(long, value_name = "a|b")]
+    stream: Option<String>,
+    /// Cuts whose gradients and updates are written
+    #[arg(long, value_delimiter = ',', default_value = "FF,FD,F_SG,KF,KD,K_SG,SEG-4")]
+    cuts: Vec<String>,
+    /// Working precision of the rollout, the gradients and the file
+    #[arg(long, value_parser = ["f32", "f64"], default_value = "f32")]
+    precision: String,
+    /// The file to write
+    #[arg(long, value_name = "FILE.safetensors")]
+    out: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let from = args.from.as_deref().map(load).transpose()?;
+    let base = from.as_ref().map(|from| from.header().config.clone());
+    let choice = match (&base, &args.system) {
+        (Some(base), Some(name)) if *name != base.system.name => {
+            let what = format!("--system {name}: the checkpoint is of {}", base.system.name);
+            return Err(user(what, "leave --system out"));
+        }
+        (Some(base), _) => base.system.clone(),
+        (None, name) => SystemChoice::new(&named(name.as_deref(), tools)?, Map::new()),
+    };
+    let built = args.settings.over(&choice, tools.catalogue)?;
+    let mut config = base.unwrap_or_else(|| default_run(&built));
+    config.system = built.choice.clone();
+    config.seed = args.seed.unwrap_or(config.seed);
+    if let Some(stream) = &args.stream {
+        config.stream = parse_stream(stream)?;
+    }
+    let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
+    let bytes = match args.precision.as_str() {
+        "f64" => export(Cpu::detect(), built.double(), &config, from.as_ref(), &cuts)?,
+        _ => export(tools.executor, built.system(), &config, from.as_ref(), &cuts)?,
+    };
+    write_atomically(&args.out, &bytes).map_err(|e| {
+        let what = format!("{}: {e}", args.out.display());
+        user(what, "check the folder, its permissions and the free space")
+    })?;
+    eprintln!("{} bytes in {}", bytes.len(), args.out.display());
+    Ok(Verdict::Fine)
+}
+
+/// The name that was asked for, or that of the catalogue's first system.
+pub fn named(name: Option<&str>, tools: Tools) -> Result<String> {
+    let name = name.or_else(|| tools.catalogue.names().next());
+    let name = name.ok_or_else(|| user("no system", "the catalogue is empty"))?;
+    Ok(name.to_owned())
+}
+
+/// Parameters, moments and updates done.
+fn state<R: Real>(
+    system: &dyn System<R>,
+    config: &RunConfig,
+    from: Option<&Checkpoint>,
+) -> Result<(u64, Vec<R>, Moments<R>)> {
+    let layout = system.program().layout();
+    let Some(from) = from else {
+        return Ok((0, layout.initialise(config.seed), Moments::zeros(layout.len())));
+    };
+    let state = from.state(layout).map_err(|e| user(&e, e.hint()))?;
+    let widen =
+        |values: &[f32]| values.iter().map(|v| R::from_f64(f64::from(*v))).collect::<Vec<R>>();
+    let (first, second) = (widen(&state.moments.first), widen(&state.moments.second));
+    let moments = Moments { step: state.moments.step, first, second };
+    Ok((state.update, widen(&state.params), moments))
+}
+
+fn export<R: Real>(
+    executor: &dyn Executor<R>,
+    system: &dyn System<R>,
+    config: &RunConfig,
+    from: Option<&Checkpoint>,
+    cuts: &[Cut],
+) -> Result<Vec<u8>> {
+    let (update, params, moments) = state(system, config, from)?;
+    let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
+    let layout = program.layout();
+    let key = BatchKey { seed: config.seed, stream: config.stream, update };
+    let model = executor.model(program, params)?;
+    let mut rollout = executor.rollout(program, rows, steps, system.spec())?;
+    system.fill_batch(key, &mut rollout).map_err(|e| user(e, "choose another seed"))?;
+    let hint = "the policy fails on this batch: choose another seed or checkpoint";
+    let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
+    let mut workspace = executor.workspace(&rollout, cuts).map_err(|e| user(&e, e.hint()))?;
+    executor.backward(&model, &rollout, &mut workspace)?;
+
+    let mut tensors = Tensors::default();
+    tensors.add_parameters("param", layout, model.values());
+    tensors.add_parameters("moment1", layout, &moments.first);
+    tensors.add_parameters("moment2", layout, &moments.second);
+    for (name, shape, values) in system.raw_batch(key) {
+        let rounded: Vec<R> = values.iter().map(|v| R::from_f64(*v)).collect();
+        tensors.add(&format!("input/{name}"), &shape, &rounded);
+    }
+    add_values(&mut tensors, &rollout);
+    tensors.add("output/loss", &[1], &[loss]);
+    tensors.add("output/row_loss", &[rows], rollout.row_loss().unwrap_or_default());
+
+    let mut of_cut = Map::new();
+    for (index, cut) in cuts.iter().enumerate() {
+        let gradient = workspace.gradient(index);
+        let norm = executor.norm(&workspace, index);
+        let (clipped, factor) = clip(gradient, config.optimizer.clip);
+        let (applied, _) = adamw(&config.optimizer.adamw, model.values(), &moments, &clipped);
+        tensors.add_parameters(&format!("gradient/{cut}"), layout, gradient);
+        tensors.add_parameters(&format!("update/{cut}"), layout, &applied);
+        of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
+    }
+    Ok(tensors.to_bytes(&describe::<R>(config, update, moments.step, &of_cut)?))
+}
+
+/// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.
+fn add_values<R: Real>(tensors: &mut Tensors, rollout: &Rollout<R>) {
+    let (program, rows, steps) = (rollout.program(), rollout.rows(), rollout.steps());
+    let carried = program.states().iter().chain(program.registers());
+    let carried: Vec<&str> = carried.map(|c| c.name.as_str()).collect();
+    let read: Vec<&str> = program.inputs().map(|(name, _)| name).collect();
+    for name in program.tap_names() {
+        let Some(site) = program.tap(name) else { continue };
+        let width = program.width(site);
+        if carried.contains(&name) {
+            let first = rollout.value(site, 0);
+            tensors.add(&format!("initial/{name}"), &[rows, width], first);
+            continue;
+        }
+        let family = if read.contains(&name) { "read" } else { "output" };
+        let name = name.strip_prefix("next_").unwrap_or(name);
+        let values = rollout.values(site);
+        tensors.add(&format!("{family}/{name}"), &[steps, rows, width], values);
+    }
+}
+
+fn describe<R: Real>(
+    config: &RunConfig,
+    update: u64,
+    adam_step: u64,
+    cuts: &Map<String, Value>,
+) -> Result<Value> {
+    Ok(json!({
+        "kind": "export",
+        "format": 1,
+        "config": serde_json::to_value(config)?,
+        "precision": R::NAME,
+        "update": update,
+        "adam_step": adam_step,
+        "cuts": cuts,
+        "layout": {
+            "order": "row-major",
+            "linear": "weights are in x out: y = x W + b; biases, gains and norms are 1 x out",
+            "position": "one row per step",
+            "heads": "head h is columns h*d ... (h+1)*d-1 of query, key and value",
+            "loss": "summed over rows and steps, always f64",
+            "gradient": "of output/loss, before clipping",
+            "update": "theta' - theta of one clipped AdamW step from this state",
+            "input": "the numbers behind the batch, as the system's sampler drew them",
+            "read": "inputs of the step program, initial values of its states beside them",
+            "output": "taps of the step program, [step][row][column]; a state is the one after the step",
+        },
+    }))
+}

@@ -1,0 +1,173 @@
+//! `backcut inspect`: what is in a file that this project wrote.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use backcut_training::{Checkpoint, CheckpointError, Folder, KEY, log};
+use safetensors::SafeTensors;
+use serde_json::{Value, json};
+
+use crate::exit::{Verdict, user};
+use backcut_text::thousands;
+
+/// Options of `backcut inspect`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A checkpoint, an export, a log, or the folder of a run
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Verdict> {
+    let is_folder = args.file.is_dir();
+    let file = if is_folder { Folder::new(&args.file).checkpoint() } else { args.file.clone() };
+    if starts_with(&file, &log::MAGIC)? {
+        show_log(&file, args.json)?;
+    } else {
+        match Checkpoint::load(&file) {
+            Ok(checkpoint) => show_checkpoint(&checkpoint, args.json)?,
+            Err(CheckpointError::Foreign { what, .. }) if what.contains("kind `export`") => {
+                show_export(&file, args.json)?;
+            }
+            Err(error) => return Err(user(&error, error.hint())),
+        }
+    }
+    if is_folder && !args.json {
+        println!();
+        show_log(&Folder::new(&args.file).log(), false)?;
+    }
+    Ok(Verdict::Fine)
+}
+
+fn starts_with(path: &Path, magic: &[u8]) -> Result<bool> {
+    let mut file = std::fs::File::open(path).map_err(|e| {
+        user(format!("{}: {e}", path.display()), "give a file or a run's folder that exists")
+    })?;
+    let mut first = vec![0; magic.len()];
+    Ok(file.read_exact(&mut first).is_ok() && first == magic)
+}
+
+fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
+    let header = checkpoint.header();
+    if as_json {
+        let tensors: Vec<Value> = checkpoint
+            .tensors()
+            .iter()
+            .map(|(name, t)| json!({"name": name, "shape": t.shape, "norm": norm(&t.values)}))
+            .collect();
+        println!("{}", json!({"header": serde_json::to_value(header)?, "tensors": tensors}));
+        return Ok(());
+    }
+    let config = &header.config;
+    let weights = |family: &str| {
+        let mine = checkpoint.tensors().iter().filter(|(name, _)| name.starts_with(family));
+        mine.map(|(_, t)| t.values.len()).sum::<usize>()
+    };
+    println!("checkpoint, format {}, numerics {}", header.format, header.numerics);
+    println!("  system     {} {}", config.system.name, config.system.settings);
+    println!("  cut        {}", config.cut);
+    println!("  seed       {}, stream {:?}", config.seed, header.stream);
+    println!(
+        "  update     {} of {} (AdamW step {})",
+        header.update, config.updates, header.adam_step
+    );
+    if let Some(start) = &config.start {
+        println!("  branched   after update {} of run {:.16}", start.update, start.config);
+    }
+    println!("  optimizer  {}", serde_json::to_string(&config.optimizer)?);
+    println!("  config     {:.16}... (SHA-256)", header.config_hash);
+    println!("  content    {:.16}... (SHA-256)", header.digest);
+    println!(
+        "  parameters {} weights, hash {}",
+        thousands(weights("param/")),
+        header.parameter_hash
+    );
+    println!(
+        "\n{:<24} {:>12} {:>12} {:>12} {:>12}",
+        "parameter", "shape", "norm", "moment 1", "moment 2"
+    );
+    for (name, tensor) in checkpoint.tensors() {
+        let Some(name) = name.strip_prefix("param/") else { continue };
+        let shape = tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
+        let of = |family: &str| {
+            let moment = checkpoint.tensors().get(&format!("{family}/{name}"));
+            moment.map_or(f64::NAN, |t| norm(&t.values))
+        };
+        let (own, first, second) = (norm(&tensor.values), of("moment1"), of("moment2"));
+        println!("{name:<24} {shape:>12} {own:>12.5} {first:>12.4e} {second:>12.4e}");
+    }
+    Ok(())
+}
+
+fn norm(values: &[f32]) -> f64 {
+    backcut_kernels::optim::global_norm(values)
+}
+
+fn show_log(path: &Path, as_json: bool) -> Result<()> {
+    let records = log::read(path).map_err(|e| user(&e, e.hint()))?;
+    let clipped = records.iter().filter(|r| r.update.is_clipped()).count();
+    let evaluations: Vec<(u64, f64)> =
+        records.iter().filter_map(|r| Some((r.update.update, r.evaluation?))).collect();
+    let ends = records.first().zip(records.last());
+    if as_json {
+        let ends = ends.map(|(a, b)| [a.update.update, b.update.update]);
+        println!(
+            "{}",
+            json!({"kind": "log", "updates": ends, "clipped": clipped, "evaluations": evaluations})
+        );
+        return Ok(());
+    }
+    let Some((first, last)) = ends else {
+        println!("log without records");
+        return Ok(());
+    };
+    let (first, last) = (first.update, last.update);
+    println!("log of updates {} to {}, {clipped} clipped", first.update, last.update);
+    println!("  loss {:.5} to {:.5}", first.loss, last.loss);
+    println!("  raw norm {:.5} to {:.5}", first.raw_norm, last.raw_norm);
+    println!("  last parameter hash {:016x}", last.hash);
+    for (update, error) in evaluations {
+        println!("  error after update {update}: {error:.6}");
+    }
+    Ok(())
+}
+
+fn show_export(path: &Path, as_json: bool) -> Result<()> {
+    let bytes = std::fs::read(path)?;
+    let damaged = |e: &dyn std::fmt::Display| {
+        user(format!("{}: damaged: {e}", path.display()), "write the export again")
+    };
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(&e))?;
+    let text = metadata.metadata().as_ref().and_then(|m| m.get(KEY)).cloned().unwrap_or_default();
+    let tensors = SafeTensors::deserialize(&bytes).map_err(|e| damaged(&e))?;
+    let mut names = tensors.names();
+    names.sort_unstable();
+    let info = |name: &str| -> Option<(String, Vec<usize>)> {
+        let view = tensors.tensor(name).ok()?;
+        Some((view.dtype().to_string(), view.shape().to_vec()))
+    };
+    if as_json {
+        let header: Value = serde_json::from_str(&text).map_err(|e| damaged(&e))?;
+        let list: Vec<Value> = names
+            .iter()
+            .filter_map(|name| {
+                let (dtype, shape) = info(name)?;
+                Some(json!({"name": name, "dtype": dtype, "shape": shape}))
+            })
+            .collect();
+        println!("{}", json!({"header": header, "tensors": list}));
+        return Ok(());
+    }
+    println!("export, {} tensors", names.len());
+    println!("{text}\n");
+    for name in names {
+        if let Some((dtype, shape)) = info(name) {
+            println!("{name:<44} {dtype:>4} {shape:?}");
+        }
+    }
+    Ok(())
+}

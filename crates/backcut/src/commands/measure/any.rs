@@ -1,0 +1,86 @@
+//! `backcut measure any KIND`: whatever a study file may measure, from the command line, as one table.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use backcut_measure::{Finding, Measurement, Subject, measure};
+use backcut_study::Tools;
+use backcut_training::Restored;
+use serde_json::{Map, Value};
+
+use super::output::Results;
+use super::states::{StateArgs, States, at};
+use super::table::{Look, Table, defined, wrapped};
+use crate::exit::{Verdict, user};
+use crate::settings::value;
+
+/// Options of `backcut measure any`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The kind of measurement, as study files call it: masking, donor, attention, input-weight, ...
+    kind: String,
+    /// Its options, as windows=[1,2]; may be repeated
+    #[arg(long = "with", value_name = "KEY=VALUE")]
+    with: Vec<String>,
+    /// The checkpoint whose observations are common to all
+    #[arg(long, value_name = "FILE")]
+    reference: Option<PathBuf>,
+    #[command(flatten)]
+    states: StateArgs,
+}
+
+impl Args {
+    fn measurement(&self) -> Result<Measurement> {
+        let mut table = Map::from_iter([("kind".to_owned(), Value::from(self.kind.as_str()))]);
+        for text in &self.with {
+            let Some((key, text)) = text.split_once('=') else {
+                return Err(user(format!("--with {text}"), "write KEY=VALUE, as windows=[1,2]"));
+            };
+            table.insert(key.to_owned(), value(text));
+        }
+        serde_json::from_value(table.into()).map_err(|error| {
+            let hint = "kinds and their options are those of [[measurements]] in a study file";
+            user(format!("{}: {error}", self.kind), hint)
+        })
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    if args.states.define {
+        print!("{}", defined(&args.kind));
+        return Ok(Verdict::Fine);
+    }
+    let measurement = args.measurement()?;
+    let states = args.states.restore(tools)?;
+    let reference = args.reference.as_ref().map(|path| Restored::load(tools.catalogue, path));
+    let reference = reference.transpose().map_err(|e| user(&e, e.hint()))?;
+    let reference = reference.as_ref().map(|state| Subject::of(tools.executor, state));
+    let mut of_state = Vec::new();
+    for state in &states.all {
+        let found = measure(&measurement, &states.subject(state), reference.as_ref());
+        of_state.push(found.map_err(at(&state.label))?);
+    }
+    let results = Results::new(of_state);
+    let text = text(&states, &results.summary);
+    results.publish(measurement.kind(), &args.states, &states, &text, &[])?;
+    Ok(Verdict::Fine)
+}
+
+/// One line per finding; percentiles stand beside their median.
+fn text(states: &States, findings: &[Finding]) -> String {
+    let look = Look(findings);
+    let mut table = Table::new(["quantity", "cut", "part", "value"]);
+    let mut reasons = Vec::new();
+    for finding in findings.iter().filter(|f| !is_percentile(f)) {
+        let Finding { quantity, cut, part, .. } = finding;
+        table.row([quantity.clone(), cut.clone(), part.clone(), look.band(quantity, cut, part)]);
+        reasons.push(quantity.as_str());
+    }
+    let introduction = wrapped(&states.introduction(), 2);
+    format!("{introduction}\n{}{}", table.text(), look.reasons(&reasons))
+}
+
+fn is_percentile(finding: &Finding) -> bool {
+    backcut_measure::PERCENTILES.iter().any(|(suffix, _)| finding.quantity.ends_with(suffix))
+}

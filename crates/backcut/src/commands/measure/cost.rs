@@ -1,0 +1,165 @@
+//! `backcut measure cost`: what one update under each cut takes in time, memory and instructions.
+//!
+//! Cuts are timed in turns, so that a busy neighbour slows all of them alike. The updates are training's
+//! own, from the checkpoint on; what they learn is thrown away.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use backcut_engine::Cut;
+use backcut_measure::{ALL, Finding, Subject, update_bytes};
+use backcut_stats::quantile::quantiles;
+use backcut_study::Tools;
+use backcut_training::{Arm, Trainer};
+
+use super::counting::{Asked, Counter, counted_updates};
+use super::output::Results;
+use super::states::{Named, StateArgs, States, at, parse_cuts};
+use super::table::{Look, Table, defined, number, wrapped};
+use crate::exit::{Verdict, user};
+use backcut_text::thousands;
+
+/// Updates in a row: the first finds what another cut left in the caches and is not counted.
+const BURST: usize = 4;
+
+/// Options of `backcut measure cost`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    states: StateArgs,
+    /// Cuts to time, FF first
+    #[arg(long, value_delimiter = ',', default_value = "FF,FD,F_SG")]
+    cuts: Vec<String>,
+    /// Interleaved rounds of three timed updates per cut
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// What counts the instructions of an update
+    #[arg(long, value_name = "TOOL", value_enum, default_value_t = Asked::Perf)]
+    instructions: Asked,
+    /// Run this many updates under the first cut and print the code path: what is counted
+    #[arg(long, value_name = "N", hide = true)]
+    only_updates: Option<u32>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    if args.states.define {
+        print!("{}", defined("cost"));
+        return Ok(Verdict::Fine);
+    }
+    let mut cuts = parse_cuts(&args.cuts)?;
+    let states = args.states.restore(tools)?;
+    if let (Some(updates), Some(cut), Some(state)) =
+        (args.only_updates, cuts.first(), states.all.first())
+    {
+        let mut trainer = trainer(&states, state, *cut)?;
+        counted_updates(&mut trainer, updates).map_err(|e| user(&e, e.hint()))?;
+        println!("{}", tools.executor.describe());
+        return Ok(Verdict::Fine);
+    }
+    if !cuts.contains(&Cut::FF) {
+        cuts.insert(0, Cut::FF);
+    }
+    let mut of_state = Vec::new();
+    let mut counter = Counter::new(args.instructions);
+    for restored in &states.all {
+        let system = restored.restored.built.system();
+        let mut findings =
+            update_bytes(tools.executor, system, &cuts).map_err(at(&restored.label))?;
+        findings.extend(times(&states, restored, &cuts, args.rounds)?);
+        findings.extend(counter.count(&restored.path, &cuts)?);
+        of_state.push(findings);
+    }
+    let results = Results::new(of_state);
+    let mut text = wrapped(&states.introduction(), 2);
+    let path = tools.executor.describe();
+    text += &wrapped(
+        &format!(
+            "one update: sample, roll, backward, clip by the global norm, AdamW; code path {path}, f32, \
+             one thread; monotonic clock, {} interleaved rounds of {} updates; {}",
+            args.rounds,
+            BURST - 1,
+            counter.said()
+        ),
+        2,
+    );
+    text += "\n";
+    text += &table(Look(&results.summary), &cuts);
+    results.publish("cost", &args.states, &states, &text, &[])?;
+    if let Some(hint) = counter.hint(args.instructions) {
+        eprintln!("hint: {hint}");
+    }
+    Ok(Verdict::Fine)
+}
+
+fn trainer<'s>(states: &'s States, state: &'s Named, cut: Cut) -> Result<Trainer<'s, f32>> {
+    let Subject { executor, system, state, optimizer, key } = states.subject(state);
+    let arm = Arm { cut, seed: key.seed, stream: key.stream, optimizer };
+    Trainer::resume(executor, system, arm, state.clone()).map_err(|e| user(&e, e.hint()))
+}
+
+fn step(trainer: &mut Trainer<f32>) -> Result<()> {
+    trainer.step().map_err(|e| user(&e, e.hint()))?;
+    Ok(())
+}
+
+fn times(states: &States, restored: &Named, cuts: &[Cut], rounds: u32) -> Result<Vec<Finding>> {
+    let mut trainers =
+        cuts.iter().map(|cut| trainer(states, restored, *cut)).collect::<Result<Vec<_>>>()?;
+    let mut of_cut = vec![Vec::new(); cuts.len()];
+    for _ in 0..rounds {
+        for (trainer, times) in trainers.iter_mut().zip(&mut of_cut) {
+            step(trainer)?;
+            for _ in 1..BURST {
+                let start = Instant::now();
+                step(trainer)?;
+                times.push(start.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+    }
+    let mut findings = Vec::new();
+    for (cut, times) in cuts.iter().zip(&mut of_cut) {
+        let found = quantiles(times, &[0.0, 0.5]);
+        findings.push(Finding::new("cost.median-ms", cut, ALL, found[1]));
+        findings.push(Finding::new("cost.min-ms", cut, ALL, found[0]));
+    }
+    Ok(findings)
+}
+
+fn table(look: Look, cuts: &[Cut]) -> String {
+    let mut table = Table::new([
+        "cut",
+        "median ms",
+        "x FF",
+        "min ms",
+        "workspace B",
+        "x FF",
+        "peak B",
+        "x FF",
+        "instructions",
+        "x FF",
+    ]);
+    for cut in cuts.iter().map(ToString::to_string) {
+        let value = |quantity: &str, cut: &str| look.value(quantity, cut, ALL);
+        let ratio = |quantity: &str| {
+            let pair = value(quantity, &cut).zip(value(quantity, "FF"));
+            pair.map_or_else(|| "-".to_owned(), |(a, b)| format!("{:.3}", a / b))
+        };
+        let whole = |quantity: &str| {
+            value(quantity, &cut).map_or_else(|| "-".to_owned(), |n| thousands(n.round() as usize))
+        };
+        table.row([
+            cut.clone(),
+            value("cost.median-ms", &cut).map_or_else(|| "-".to_owned(), number),
+            ratio("cost.median-ms"),
+            value("cost.min-ms", &cut).map_or_else(|| "-".to_owned(), number),
+            whole("cost.workspace-bytes"),
+            ratio("cost.workspace-bytes"),
+            whole("cost.peak-bytes"),
+            ratio("cost.peak-bytes"),
+            whole("cost.instructions"),
+            ratio("cost.instructions"),
+        ]);
+    }
+    table.text()
+}

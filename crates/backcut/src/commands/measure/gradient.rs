@@ -1,0 +1,196 @@
+//! `backcut measure gradient`: what does this detach do to my gradient?
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use backcut_measure::{ALL, GradientOptions, Rig, gradient};
+use backcut_study::Tools;
+
+use super::figure::{Dots, Lines, Point};
+use super::output::Results;
+use super::states::{StateArgs, at, parse_cuts};
+use super::table::{Look, Table, defined, number, wrapped};
+use crate::common::parse_cut;
+use crate::exit::Verdict;
+
+/// Options of `backcut measure gradient`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    states: StateArgs,
+    /// Cuts to compare with FF
+    #[arg(long, value_delimiter = ',', default_value = "FF,FD,F_SG,KF,KD,K_SG")]
+    cuts: Vec<String>,
+    /// Batches: the next one and N - 1 fresh ones after it, at the same parameters
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    windows: u32,
+    /// Split the gradients of these cuts by age (they must detach memory), or `none`
+    #[arg(long, value_name = "CUTS|none", value_delimiter = ',', default_value = "FD")]
+    ages: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    if args.states.define {
+        print!("{}", defined("gradient"));
+        return Ok(Verdict::Fine);
+    }
+    let cuts = parse_cuts(&args.cuts)?;
+    let wanted = args.ages.iter().filter(|text| *text != "none");
+    let ages = wanted.map(|text| parse_cut(text)).collect::<Result<Vec<_>>>()?;
+    let options = GradientOptions { windows: args.windows as usize, ages, paths: true };
+    let states = args.states.restore(tools)?;
+    let mut of_state = Vec::new();
+    let mut rigs: Vec<Option<Rig<f32>>> = states.systems().iter().map(|_| None).collect();
+    for restored in &states.all {
+        let subject = states.subject(restored);
+        let rig = match &mut rigs[states.system_of(restored)] {
+            Some(rig) => rig,
+            empty => empty.insert(
+                Rig::new(subject.executor, subject.system, &cuts).map_err(at(&restored.label))?,
+            ),
+        };
+        of_state.push(gradient(rig, &subject, &options).map_err(at(&restored.label))?);
+    }
+    let results = Results::new(of_state);
+    let look = Look(&results.summary);
+    let mut text = wrapped(&states.introduction(), 2);
+    text += &batches(args.windows, states.all.first().map(|s| s.restored.state.update), look);
+    text += &tables(look);
+    let figures = figures(look);
+    results.publish("gradient", &args.states, &states, &text, &figures)?;
+    Ok(Verdict::Fine)
+}
+
+fn batches(windows: u32, update: Option<u64>, look: Look) -> String {
+    let loss = look.cell("gradient.loss", "", ALL);
+    match (windows, update) {
+        (1, Some(update)) if !look.has_bands() => {
+            format!("batch of update {}, loss {loss}\n", update + 1)
+        }
+        (1, _) => format!("each with the batch of its next update, loss {loss}\n"),
+        (n, _) => format!("{n} batches from the next on, medians [16th, 84th percentile]\n"),
+    }
+}
+
+fn tables(look: Look) -> String {
+    let mut out = String::new();
+    let cuts = look.cuts("gradient.norm");
+    let (plain, pairs): (Vec<&str>, Vec<&str>) = cuts.iter().partition(|c| !c.contains(" vs "));
+    out += "\ngradient against FF\n";
+    out += &lengths(look, &plain);
+    if !pairs.is_empty() {
+        out += "\nagainst the same physical credit with full memory\n";
+        out += &lengths(look, &pairs);
+    }
+    let others: Vec<&str> = plain.iter().copied().filter(|c| *c != "FF").collect();
+    if !others.is_empty() {
+        for (title, quantity) in [
+            ("|g - g_FF| / |g_FF| by parameter group", "gradient.difference"),
+            ("cosine with g_FF by parameter group", "gradient.cosine"),
+        ] {
+            let _ = writeln!(out, "\n{title}");
+            out += &by_group(look, quantity, &others);
+        }
+    }
+    let shown = ["gradient.ratio", "gradient.difference", "gradient.cosine"];
+    out += &look.reasons(&shown);
+    for cut in look.cuts("age.norm") {
+        out += &ages(look, cut);
+    }
+    out += &paths(look);
+    out
+}
+
+fn lengths(look: Look, cuts: &[&str]) -> String {
+    let mut table = Table::new(["cut", "|g|", "|g|/|ref|", "|g-ref|/|ref|", "cosine"]);
+    for cut in cuts {
+        let of = |quantity: &str| look.band(&format!("gradient.{quantity}"), cut, ALL);
+        table.row([(*cut).to_owned(), of("norm"), of("ratio"), of("difference"), of("cosine")]);
+    }
+    table.text()
+}
+
+/// One row per group, one column per cut; medians alone where there are bands.
+pub fn by_group(look: Look, quantity: &str, cuts: &[&str]) -> String {
+    let mut table = Table::new([&"group"].into_iter().chain(cuts));
+    let parts = look.parts(quantity, cuts.first().copied().unwrap_or_default());
+    for part in parts {
+        let cells = cuts.iter().map(|cut| look.cell(quantity, cut, part));
+        table.row([part.to_owned()].into_iter().chain(cells));
+    }
+    table.text()
+}
+
+fn ages(look: Look, cut: &str) -> String {
+    let mut out =
+        format!("\n{cut} by age: steps between a loss and the action that answers for it\n");
+    let mut table = Table::new(["age", "|part|", "|sum up to it|"]);
+    for part in look.parts("age.norm", cut) {
+        let age = part.trim_start_matches("age ").to_owned();
+        table.row([age, look.band("age.norm", cut, part), look.band("age.reach", cut, part)]);
+    }
+    out += &table.text();
+    let cancellation = look.band("age.cancellation", cut, ALL);
+    let rest = look.cell("age.rest", cut, ALL);
+    out += &wrapped(
+        &format!(
+            "  cancellation {cancellation}; the parts miss the gradient by {rest} of its norm"
+        ),
+        2,
+    );
+    out + &look.reasons(&["age.cancellation", "age.rest"])
+}
+
+fn paths(look: Look) -> String {
+    let resultant = look.band("seed.resultant", "", ALL);
+    let mut out = format!("\nresultant of the losses' own gradients: {resultant}\n");
+    let at = look.parts("vjp.norm", "");
+    let cell = |part: &&str| {
+        look.value("vjp.norm", "", part).map(|value| format!("{} at {part}", number(value)))
+    };
+    let norms: Vec<String> = at.iter().filter_map(cell).collect();
+    if !norms.is_empty() {
+        out += &wrapped(&format!("|da_t/dtheta|: {}", norms.join(", ")), 2);
+    }
+    out + &look.reasons(&["seed.resultant", "vjp.norm"])
+}
+
+/// A value with the ends of its band, for figures.
+pub fn point(look: Look, quantity: &str, cut: &str, part: &str) -> Option<Point> {
+    let of = |suffix: &str| look.value(&format!("{quantity}{suffix}"), cut, part);
+    Some((of("")?, of(".p16").zip(of(".p84"))))
+}
+
+fn figures(look: Look) -> Vec<(&'static str, String)> {
+    let mut figures = Vec::new();
+    let cuts: Vec<&str> = look.cuts("gradient.norm");
+    let cuts: Vec<&str> = cuts.into_iter().filter(|c| *c != "FF" && !c.contains(" vs ")).collect();
+    if let Some(first) = cuts.first() {
+        let row = |part: &str| {
+            let points = cuts.iter().map(|cut| point(look, "gradient.difference", cut, part));
+            (part.to_owned(), points.collect())
+        };
+        let rows = look.parts("gradient.difference", first).into_iter().map(row).collect();
+        let title = "|g - g_FF| / |g_FF| by parameter group".to_owned();
+        let series = cuts.iter().map(ToString::to_string).collect();
+        figures.push(("gradient", Dots { title, series, rows }.svg()));
+    }
+    if let Some(cut) = look.cuts("age.norm").first() {
+        let parts = look.parts("age.norm", cut);
+        let of = |quantity: &str| -> Vec<f64> {
+            parts.iter().map(|p| look.value(quantity, cut, p).unwrap_or(0.0)).collect()
+        };
+        let lines = Lines {
+            title: format!("{cut}: gradient against backward distance"),
+            axis: "steps between action and loss".to_owned(),
+            at: parts.iter().map(|part| part.trim_start_matches("age ").to_owned()).collect(),
+            series: vec![
+                ("norm of the bin".to_owned(), of("age.norm")),
+                ("norm of the sum up to it".to_owned(), of("age.reach")),
+            ],
+        };
+        figures.push(("ages", lines.svg()));
+    }
+    figures
+}

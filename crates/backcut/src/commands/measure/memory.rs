@@ -1,0 +1,166 @@
+//! `backcut measure memory`: what a policy reads from its memory.
+
+use anyhow::Result;
+use backcut_measure::memory::panel_derangement;
+use backcut_measure::{Finding, Measurement, measure};
+use backcut_study::Tools;
+
+use super::output::{Results, write};
+use super::states::{Named, StateArgs, States, at};
+use super::table::{Look, Table, defined, wrapped};
+use crate::exit::Verdict;
+
+/// Options of `backcut measure memory`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    states: StateArgs,
+    /// Windows to evaluate with: positions that stay visible, the current one included
+    #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_value = "1,2")]
+    windows: Vec<usize>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    if args.states.define {
+        print!("{}", defined("memory"));
+        return Ok(Verdict::Fine);
+    }
+    let states = args.states.restore(tools)?;
+    let found = states.all.iter().map(|state| of_state(&states, state, &args.windows));
+    let results = Results::new(found.collect::<Result<_>>()?);
+    let text = match results.of_state.as_slice() {
+        [only] => one(&states, Look(only), &args.windows),
+        several => many(&states, several, &args.windows),
+    };
+    results.publish("memory", &args.states, &states, &text, &[])?;
+    if let Some((folder, state)) = args.states.out.as_ref().zip(states.all.first()) {
+        let donors = donors(state.restored.built.system().panel_rows());
+        write(&folder.join("donors.csv"), donors.as_bytes())?;
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Which trajectory's history each trajectory of the panel reads.
+fn donors(rows: usize) -> String {
+    let derangement = panel_derangement(rows).unwrap_or_default();
+    let lines = derangement.iter().enumerate().map(|(row, donor)| format!("{row},{donor}\n"));
+    std::iter::once("trajectory,donor\n".to_owned()).chain(lines).collect()
+}
+
+fn of_state(states: &States, state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
+    let mut measurements = vec![
+        Measurement::Masking { windows: windows.to_vec() },
+        Measurement::Donor {},
+        Measurement::Attention {},
+    ];
+    measurements.extend(state.restored.built.latent.map(|latent| {
+        let (parameter, columns) = latent.weights;
+        Measurement::InputWeight { parameter: parameter.to_owned(), columns }
+    }));
+    let subject = states.subject(state);
+    let mut findings: Vec<Finding> = Vec::new();
+    for measurement in &measurements {
+        for finding in measure(measurement, &subject, None).map_err(at(&state.label))? {
+            // Masking and donors both start from the same evaluation.
+            if Look(&findings).find(&finding.quantity, "", &finding.part).is_none() {
+                findings.push(finding);
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// An error, to the digit that tells policies apart.
+fn error_text(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| format!("{v:.5}"))
+}
+
+/// What the policy must infer.
+fn latent(states: &States) -> &'static str {
+    let of = states.all.first().and_then(|state| state.restored.built.latent);
+    of.map_or("latent quantity", |latent| latent.name)
+}
+
+/// The error's heading, with its unit.
+fn heading(name: &str, states: &States) -> String {
+    let unit = states.all.first().map_or("", |state| state.restored.built.error.unit);
+    format!("{name} {unit}").trim_end().to_owned()
+}
+
+/// A relative change as a percentage.
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| format!("{:+.1}%", 100.0 * v))
+}
+
+/// Everything about one state.
+fn one(states: &States, look: Look, windows: &[usize]) -> String {
+    let mut table = Table::new([
+        "history".to_owned(),
+        heading("error", states),
+        "change".to_owned(),
+        "mean per trajectory".to_owned(),
+    ]);
+    let error = error_text(look.value("panel.error", "", "all"));
+    table.row(["its own".to_owned(), error]);
+    let mut line = |name: String, prefix: &str, change: &str, part: &str| {
+        let of = |suffix: &str| look.value(&format!("{prefix}.{suffix}"), "", part);
+        let cells = [of("error"), of(change)].map(error_text);
+        table.row(std::iter::once(name).chain(cells).chain([percent(of("relative"))]));
+    };
+    for window in windows {
+        let name = match window {
+            1 => "the current token alone".to_owned(),
+            w => format!("the last {w} tokens"),
+        };
+        line(name, "masking", "change", &format!("w={window}"));
+    }
+    line("another trajectory's (v_I1)".to_owned(), "donor", "cost", "derangement");
+    let mut masses = Table::new(["attention mass on earlier positions", "mean", "by head"]);
+    let parts = look.parts("attention.mass", "");
+    for layer in parts.iter().filter(|part| !part.contains(".head")) {
+        let prefix = format!("{layer}.head");
+        let heads = parts.iter().filter(|part| part.starts_with(&prefix));
+        let heads: Vec<String> = heads.map(|h| look.cell("attention.mass", "", h)).collect();
+        let mean = look.cell("attention.mass", "", layer);
+        masses.row([(*layer).to_owned(), mean, heads.join(" ")]);
+    }
+    let undefined = look.reasons(&["masking.error", "masking.relative", "donor.error"]);
+    let weight = look.parts("input_weight.norm", "");
+    let what = latent(states);
+    let weight = weight.iter().map(|part| {
+        let norm = look.cell("input_weight.norm", "", part);
+        format!("  weights that read the {what}: norm {norm} ({part})\n")
+    });
+    let weight: String = weight.collect();
+    let introduction = wrapped(&states.introduction(), 2);
+    format!("{introduction}\n{}{undefined}\n{}\n{weight}", table.text(), masses.text())
+}
+
+/// One line per state.
+fn many(states: &States, found: &[Vec<Finding>], windows: &[usize]) -> String {
+    let head = ["state".to_owned(), "cut".to_owned(), heading("error", states)].into_iter();
+    let masked = windows.iter().map(|w| format!("w={w}"));
+    let mut table =
+        Table::new(head.chain(masked).chain([heading("v_I1", states), "norm".to_owned()]));
+    let mut reasons = String::new();
+    for (state, findings) in states.all.iter().zip(found) {
+        let look = Look(findings);
+        let label = [state.label.clone(), state.restored.header.config.cut.to_string()];
+        let error = error_text(look.value("panel.error", "", "all"));
+        let masked =
+            windows.iter().map(|w| percent(look.value("masking.relative", "", &format!("w={w}"))));
+        let donor = error_text(look.value("donor.cost", "", "derangement"));
+        let norm = look.parts("input_weight.norm", "");
+        let norm = norm.first().map(|part| look.cell("input_weight.norm", "", part));
+        table.row(label.into_iter().chain([error]).chain(masked).chain([donor]).chain(norm));
+        let missing = look.reasons(&["masking.error", "masking.relative", "donor.error"]);
+        reasons += &missing.replace("  -:", &format!("  {}:", state.label));
+    }
+    let note = format!(
+        "w=...: history masked at evaluation, mean change per trajectory. v_I1: cost of another \
+         trajectory's history. norm: weights that read the {}.",
+        latent(states)
+    );
+    format!("{}{reasons}\n{}", table.text(), wrapped(&note, 0))
+}

@@ -1,0 +1,67 @@
+//! `backcut measure`: one state restored completely, one thing changed, the two compared.
+
+mod analytic;
+mod any;
+mod chain;
+mod cost;
+mod counting;
+mod figure;
+mod gradient;
+mod memory;
+mod output;
+mod probe;
+mod replay;
+mod states;
+mod streams;
+mod study_states;
+mod table;
+mod update;
+
+use anyhow::Result;
+use backcut_study::Tools;
+
+use crate::exit::Verdict;
+
+/// Options of `backcut measure`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// What cuts do to the gradient: length, direction, parameter groups, ages.
+    Gradient(gradient::Args),
+    /// What the optimizer makes of it: clipped gradients and the updates really applied.
+    Update(update::Args),
+    /// How far a disturbance of the physical state grows along the closed loop.
+    Chain(chain::Args),
+    /// Time, memory and instructions of one update per cut.
+    Cost(cost::Args),
+    /// What a policy reads from its memory: masked and foreign history, attention, input weights.
+    Memory(memory::Args),
+    /// How much of what the policy must infer can be read off what each layer stores.
+    Probe(probe::Args),
+    /// Any measurement that a study file may hold, as one table of findings.
+    Any(any::Args),
+    /// Whether the two sampling streams draw from the same distribution.
+    Streams(streams::Args),
+    /// Local diagnostics against persistent training on a small system with known gradients.
+    Analytic(analytic::Args),
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    match &args.what {
+        What::Gradient(args) => gradient::run(args, tools),
+        What::Update(args) => update::run(args, tools),
+        What::Chain(args) => chain::run(args, tools),
+        What::Cost(args) => cost::run(args, tools),
+        What::Memory(args) => memory::run(args, tools),
+        What::Probe(args) => probe::run(args, tools),
+        What::Any(args) => any::run(args, tools),
+        What::Streams(args) => streams::run(args),
+        What::Analytic(args) => analytic::run(args),
+    }
+}

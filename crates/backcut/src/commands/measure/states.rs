@@ -1,0 +1,140 @@
+//! Which states are measured: from options to restored checkpoints.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use backcut_engine::Cut;
+use backcut_measure::{MeasureError, Subject};
+use backcut_study::Tools;
+use backcut_systems::Built;
+use backcut_training::{Folder, Restored};
+
+use super::study_states::{Kept, kept};
+use crate::common::{described, parse_cut};
+use crate::exit::user;
+
+/// Options that every measurement shares.
+#[derive(Debug, clap::Args)]
+pub struct StateArgs {
+    /// Checkpoints, or folders of runs (their latest state); several give medians over states
+    #[arg(long = "checkpoint", value_name = "FILE", num_args = 1.., required_unless_present_any = ["define", "study"])]
+    checkpoints: Vec<PathBuf>,
+    /// The kept states of a results folder, as `backcut study run` fills it
+    #[arg(long, value_name = "DIR", conflicts_with = "checkpoints")]
+    study: Option<PathBuf>,
+    /// Only these arms and conditions of --study
+    #[arg(long, value_name = "ARM@CONDITION", num_args = 1.., requires = "study")]
+    of: Vec<String>,
+    /// Only states of --study after this many updates
+    #[arg(long, value_name = "UPDATE", requires = "study")]
+    at: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the findings as a tidy CSV, and figures, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print what every quantity of this command is, and measure nothing
+    #[arg(long)]
+    pub define: bool,
+}
+
+/// A state with a name, complete.
+pub struct Named {
+    /// `folder@update`, unique among the states.
+    pub label: String,
+    /// The checkpoint's file.
+    pub path: PathBuf,
+    /// The state with its system.
+    pub restored: Restored,
+}
+
+/// The states to measure, and what measures them.
+pub struct States<'a> {
+    /// Systems, and what runs them.
+    pub tools: Tools<'a>,
+    /// The states in the order given.
+    pub all: Vec<Named>,
+}
+
+impl StateArgs {
+    /// Reads and restores every state. Whatever else can name states is resolved here.
+    pub fn restore<'a>(&self, tools: Tools<'a>) -> Result<States<'a>> {
+        let mut states = States { tools, all: Vec::new() };
+        let Some(folder) = &self.study else {
+            for path in &self.checkpoints {
+                // A folder stands for its run's latest state.
+                let is_folder = path.is_dir();
+                let path = if is_folder { Folder::new(path).checkpoint() } else { path.clone() };
+                states.add(path, None)?;
+            }
+            return Ok(states);
+        };
+        for Kept { label, path } in kept(folder, &self.of, self.at)? {
+            states.add(path, Some(label))?;
+        }
+        Ok(states)
+    }
+}
+
+impl States<'_> {
+    fn add(&mut self, path: PathBuf, label: Option<String>) -> Result<()> {
+        let restored = Restored::load(self.tools.catalogue, &path);
+        let restored = restored.map_err(|e| user(&e, e.hint()))?;
+        let label = label.unwrap_or_else(|| self.label(&path, restored.header.update));
+        self.all.push(Named { label, path, restored });
+        Ok(())
+    }
+
+    fn label(&self, path: &Path, update: u64) -> String {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let folder = absolute.parent().and_then(Path::file_name).unwrap_or_default();
+        let label = format!("{}@{update}", folder.to_string_lossy());
+        let again = self.all.iter().filter(|s| s.label.split('#').next() == Some(&label)).count();
+        if again == 0 { label } else { format!("{label}#{}", again + 1) }
+    }
+
+    /// The distinct systems of the states, in the order of their appearance.
+    pub fn systems(&self) -> Vec<&Arc<Built>> {
+        let mut systems: Vec<&Arc<Built>> = Vec::new();
+        for state in &self.all {
+            if !systems.iter().any(|known| Arc::ptr_eq(known, &state.restored.built)) {
+                systems.push(&state.restored.built);
+            }
+        }
+        systems
+    }
+
+    /// The place of a state's system among [`systems`](Self::systems).
+    pub fn system_of(&self, state: &Named) -> usize {
+        let is_it = |known: &&Arc<Built>| Arc::ptr_eq(known, &state.restored.built);
+        self.systems().iter().position(is_it).unwrap_or_default()
+    }
+
+    /// A state as measurements see it: with the optimizer and the batch that come next.
+    pub fn subject<'a>(&'a self, state: &'a Named) -> Subject<'a> {
+        Subject::of(self.tools.executor, &state.restored)
+    }
+
+    /// The lines that introduce a result.
+    pub fn introduction(&self) -> String {
+        let [only] = self.all.as_slice() else {
+            return format!("{} states, medians [16th, 84th percentile]", self.all.len());
+        };
+        let Restored { built, header, .. } = &only.restored;
+        let (label, system, updates) = (&only.label, described(built), header.update);
+        let (seed, cut) = (header.config.seed, header.config.cut);
+        format!("{label}: {system}, {updates} updates of seed {seed} under {cut}")
+    }
+}
+
+/// Parses a list of cuts.
+pub fn parse_cuts(texts: &[String]) -> Result<Vec<Cut>> {
+    texts.iter().map(|text| parse_cut(text)).collect()
+}
+
+/// An error of a measurement, with the state it happened at.
+pub fn at(label: &str) -> impl Fn(MeasureError) -> anyhow::Error {
+    move |error| user(format!("{label}: {error}"), error.hint())
+}

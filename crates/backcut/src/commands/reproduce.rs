@@ -1,0 +1,112 @@
+//! `backcut reproduce`: run the built-in studies, judge them, and end in a page beside the paper.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use backcut_paper::{Reproduction, studies};
+use backcut_study::runner::RunOptions;
+use backcut_study::{Plan, Store, Study, Tools, commit};
+
+use super::report::{reproduction, user_error};
+use super::study::collect::collect;
+use super::study::freeze::now;
+use super::study::run::{run_study, stop_on_signals};
+use super::study::{OUT, load, user};
+use crate::exit::{UserError, Verdict};
+
+/// Options of `backcut reproduce`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without a name: a quick but real look (four sources, about a minute on two cores). --full trains the
+from-initialization study with the paper's own budget, --all every quadrotor experiment. Finished
+units are never computed again; stop with Ctrl-C and repeat the command to go on.")]
+pub struct Args {
+    /// Built-in studies, as c5 or a4
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// The quick look (the default)
+    #[arg(long, conflicts_with_all = ["full", "all", "names"])]
+    quick: bool,
+    /// The from-initialization study with the paper's budget: 16 sources, 5 conditions, 5 arms
+    #[arg(long, conflicts_with_all = ["all", "names"])]
+    full: bool,
+    /// Every quadrotor experiment
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Results folder
+    #[arg(long, value_name = "DIR", default_value = OUT)]
+    out: PathBuf,
+    /// Units at a time [default: one per core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Args {
+    fn studies(&self) -> Vec<String> {
+        if self.all {
+            return studies::names().filter(|name| *name != "quick").map(str::to_owned).collect();
+        }
+        match (self.full, self.names.is_empty()) {
+            (true, _) => vec!["c5".to_owned()],
+            (false, true) => vec!["quick".to_owned()],
+            (false, false) => self.names.clone(),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let store = Store::new(&args.out);
+    let stop = stop_on_signals()?;
+    let mut options = RunOptions::default();
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    options.jobs = args.jobs.unwrap_or(cores);
+    let names = args.studies();
+    let mut has_failures = false;
+    for name in &names {
+        if Path::new(name).components().count() != 1 || Path::new(name).extension().is_some() {
+            return Err(UserError::new(format!("{name} is no built-in study"))
+                .hint("for a file of your own: backcut study run FILE")
+                .into());
+        }
+        let study = load(Path::new(name), tools.catalogue).map_err(user)?;
+        let plan = Plan::new(&study);
+        freeze_once(&study, &plan, &store)?;
+        commit::admit(&study, &plan, &store).map_err(user)?;
+        let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
+        if stop.load(Ordering::Relaxed) && tally.left > 0 {
+            eprintln!("stopped; the same command goes on where it stopped");
+            return Ok(Verdict::Interrupted);
+        }
+        has_failures |= tally.failed + tally.blocked > 0;
+        collect(&study, &plan, &store, &store.tables(&study.name), &[], false)?;
+    }
+    let results: Reproduction = reproduction(&args.out.join("tables"))?;
+    for name in &names {
+        println!();
+        print!("{}", results.summary(name).map_err(|e| user_error(&e))?);
+    }
+    if names == ["quick"] {
+        println!();
+        println!("Four sources are a look, not a test: the exact test can not go below 0.125, so");
+        println!("every row is descriptive. The paper's own budget: backcut reproduce --full");
+    }
+    let html = results.page(None).map_err(|e| user_error(&e))?;
+    let path = args.out.join("report.html");
+    std::fs::write(&path, html)
+        .map_err(|error| UserError::new(format!("{}: {error}", path.display())))?;
+    println!("\npage: {}", path.display());
+    Ok(if has_failures { Verdict::Failed } else { Verdict::Fine })
+}
+
+/// The predictions of a built-in study go into the ledger before its first unit runs.
+fn freeze_once(study: &Study, plan: &Plan, store: &Store) -> Result<()> {
+    let ledger = commit::ledger(store).map_err(user)?;
+    if ledger.latest_entry(&study.name).is_none() {
+        let head = commit::freeze(study, plan, store, now()).map_err(user)?;
+        eprintln!("{}: predictions frozen, ledger head {}", study.name, head.short());
+    }
+    Ok(())
+}

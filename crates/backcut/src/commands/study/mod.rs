@@ -1,0 +1,145 @@
+//! `backcut study`: from a file to frozen predictions, runs, tables and verdicts.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use backcut_paper::studies;
+use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin};
+use backcut_systems::Catalogue;
+use clap::Subcommand;
+
+use crate::exit::{UserError, Verdict};
+
+pub mod collect;
+pub mod freeze;
+mod plan;
+pub mod run;
+mod slurm;
+mod status;
+mod verify;
+mod watch;
+
+/// Where results are kept unless --out says otherwise.
+pub const OUT: &str = "backcut-results";
+
+/// Options of `backcut study`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+A study is a TOML file; `backcut study template` prints one to start from. FILE may also be the name
+of a study that is built in: c1-hidden c1-first a4 c2 a6 c4 c5 c5-check c6 c3 c7 e1 e2 e3 e4 quick")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print a commented study file to start from.
+    Template,
+    /// Print the JSON schema of study files, for editors.
+    Schema,
+    /// Say what a study will compute: units, updates, time, disk.
+    Plan(plan::Args),
+    /// Write a study's predictions into the ledger, before its results exist.
+    Freeze(freeze::Args),
+    /// Change a frozen study, with a reason that stays in the ledger.
+    Amend(freeze::AmendArgs),
+    /// Compute what is missing, here or on Slurm; safe to stop and to repeat.
+    Run(run::Args),
+    /// Send to Slurm again what is missing of a study that was submitted.
+    Resubmit(slurm::Args),
+    /// Compare the plan with the files; beside it, Slurm's queue.
+    Status(status::Args),
+    /// Watch a study as it runs: units, curves, failures.
+    Watch(watch::Args),
+    /// Make tidy tables and verdicts from the results.
+    Collect(collect::Args),
+    /// Check every hash, the ledger's chain, commitments and completeness.
+    Verify(verify::Args),
+    /// Compute random units again and compare them bit by bit.
+    Replay(verify::ReplayArgs),
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    match &args.command {
+        Command::Template => {
+            print!("{}", builtin::TEMPLATE);
+            Ok(Verdict::Fine)
+        }
+        Command::Schema => {
+            print!("{}", backcut_study::file::schema());
+            Ok(Verdict::Fine)
+        }
+        Command::Plan(args) => plan::run(args, tools),
+        Command::Freeze(args) => freeze::run(args, tools),
+        Command::Amend(args) => freeze::amend(args, tools),
+        Command::Run(args) => run::run(args, tools),
+        Command::Resubmit(args) => slurm::resubmit(args, tools),
+        Command::Status(args) => status::run(args, tools),
+        Command::Watch(args) => watch::run(args, tools),
+        Command::Collect(args) => collect::run(args, tools),
+        Command::Verify(args) => verify::run(args),
+        Command::Replay(args) => verify::replay(args, tools),
+    }
+}
+
+/// The study file and the results folder, which every subcommand but a few needs.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Target {
+    /// Study file, or the name of a built-in study
+    pub file: PathBuf,
+    /// Results folder, shared by all studies
+    #[arg(long, value_name = "DIR", default_value = OUT)]
+    pub out: PathBuf,
+}
+
+impl Target {
+    /// Reads, resolves and plans.
+    pub fn open(&self, tools: Tools) -> Result<(Study, Plan, Store)> {
+        let study = load(&self.file, tools.catalogue).map_err(user)?;
+        let plan = Plan::new(&study);
+        Ok((study, plan, Store::new(&self.out)))
+    }
+}
+
+/// Whether a built-in study is meant, not a file.
+fn is_builtin(file: &Path) -> bool {
+    !file.exists() && file.extension().is_none() && file.components().count() == 1
+}
+
+/// A study file, or a built-in study by name.
+pub fn load(file: &Path, catalogue: &Catalogue) -> Result<Study, StudyError> {
+    if is_builtin(file) {
+        let embedded = file.with_extension("toml");
+        if studies::read(&embedded).is_ok() {
+            return Study::load_with(&embedded, catalogue, &studies::read);
+        }
+        return Err(StudyError::invalid(
+            format!("{}: no such file, and no built-in study of that name", file.display()),
+            format!("built in: {}", studies::names().collect::<Vec<_>>().join(" ")),
+        ));
+    }
+    Study::load(file, catalogue)
+}
+
+/// A study's error as the user sees it; a bug is not one that the user made.
+pub fn user(error: StudyError) -> anyhow::Error {
+    match error {
+        StudyError::Bug { .. } => error.into(),
+        error => UserError::new(&error).hint(error.hint()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_no_error_of_the_user() {
+        let of_user = |error| user(error).is::<UserError>();
+        assert!(of_user(StudyError::invalid("updats", "updates")));
+        assert!(!of_user(StudyError::bug("a panic")));
+        assert_eq!(user(StudyError::bug("a panic")).to_string(), "a panic (this is a bug)");
+    }
+}

@@ -1,0 +1,208 @@
+//! `backcut study plan`: what a study will compute, before it does.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use backcut_study::status::{UnitState, states};
+use backcut_study::{Definition, Plan, Study, Tools};
+use backcut_training::{Arm, RunConfig, Trainer};
+use serde_json::json;
+
+use super::{Target, user};
+use crate::exit::{self, Verdict};
+use backcut_text::{counted, thousands};
+
+/// How long the machine is measured.
+const MEASURE: Duration = Duration::from_secs(2);
+/// Bytes of a record with five evaluations of 256 trajectories, and of a log record.
+const RECORD_BYTES: u64 = 8_000;
+const LOG_BYTES: u64 = 56;
+
+/// Options of `backcut study plan`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    target: Target,
+    /// List every unit
+    #[arg(long)]
+    units: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Do not measure this machine; leave the time out
+    #[arg(long)]
+    no_measure: bool,
+}
+
+/// Seconds of one update and one panel, measured.
+#[derive(Clone, Copy)]
+struct Speed {
+    update: f64,
+    panel: f64,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    let (study, plan, store) = args.target.open(tools)?;
+    let states = states(&plan, &store, Duration::from_mins(1)).map_err(user)?;
+    let total = Totals::of(&study, &plan, &states, checkpoint_bytes(&study, tools)?);
+    let speed = if args.no_measure || total.left_updates == 0 {
+        None
+    } else {
+        measure(&study, &plan, tools)?
+    };
+    let seconds =
+        speed.map(|s| total.left_updates as f64 * s.update + total.left_panels as f64 * s.panel);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if args.json {
+        let units: Vec<_> = (0..plan.units.len() as u32)
+            .filter(|_| args.units)
+            .map(|unit| {
+                json!({
+                    "unit": plan.units[unit as usize].id,
+                    "what": plan.words(&study, unit),
+                    "updates": plan.work(&study, unit),
+                    "state": states[unit as usize].word(),
+                })
+            })
+            .collect();
+        let value = json!({
+            "study": study.name, "title": study.title, "sha256": study.hash(),
+            "units": plan.units.len(), "done": total.done, "updates": total.updates,
+            "updates_left": total.left_updates, "bytes": total.bytes,
+            "seconds_on_one_core": seconds, "cores": cores, "list": units,
+        });
+        println!("{}", serde_json::to_string_pretty(&value)?);
+        return Ok(Verdict::Fine);
+    }
+    println!("{}: {}", study.name, study.title);
+    println!();
+    for arm in &study.arms {
+        let grid = &study.grids[arm.grid];
+        let reused = arm.origin.as_ref().map_or(String::new(), |o| format!("  (reused from {o})"));
+        let from = arm
+            .from
+            .map_or(String::new(), |(p, at)| format!(" from {} at {at}", study.arms[p].name));
+        println!(
+            "  {:<10} {:<6} {} x {}, to update {}{from}{reused}",
+            arm.name,
+            arm.cut.to_string(),
+            counted(arm.conditions.len(), "condition"),
+            counted(grid.sources.len(), "source"),
+            arm.updates,
+        );
+    }
+    if !study.measured.is_empty() {
+        println!(
+            "  {} measurements per source and condition, by kind and state",
+            study.measured.len()
+        );
+    }
+    println!();
+    println!("  units     {} ({} done)", thousands(plan.units.len()), thousands(total.done));
+    println!(
+        "  updates   {} ({} left)",
+        thousands(total.updates as usize),
+        thousands(total.left_updates as usize)
+    );
+    if let (Some(seconds), Some(Speed { update, panel })) = (seconds, speed) {
+        let words = words(seconds / cores as f64);
+        println!("  time      about {words} on {cores} cores");
+        println!(
+            "            (measured now: {:.2} ms an update, {:.0} ms a panel)",
+            1e3 * update,
+            1e3 * panel
+        );
+    }
+    println!("  disk      about {:.1} MB", total.bytes as f64 / 1e6);
+    for family in &study.families {
+        println!(
+            "  family    {}: {}, asks to be {}",
+            family.table.name,
+            counted(family.params.contrasts.len(), "contrast"),
+            family.asks
+        );
+    }
+    if args.units {
+        println!();
+        for unit in 0..plan.units.len() as u32 {
+            let state = states[unit as usize].word();
+            println!(
+                "{}  {state:<11}  {}",
+                plan.units[unit as usize].id.short(),
+                plan.words(&study, unit)
+            );
+        }
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Seconds in words.
+pub fn words(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+/// The size of a checkpoint: parameters and two moments, four bytes each, and a header.
+fn checkpoint_bytes(study: &Study, tools: Tools) -> Result<u64> {
+    let Some((_, choice)) = study.grids.first().and_then(|grid| grid.conditions.first()) else {
+        return Ok(0);
+    };
+    let built = tools.catalogue.build(choice).map_err(|e| exit::user(&e, e.hint()))?;
+    Ok(12 * built.system().program().layout().len() as u64 + 4096)
+}
+
+struct Totals {
+    done: usize,
+    updates: u64,
+    left_updates: u64,
+    left_panels: u64,
+    bytes: u64,
+}
+
+impl Totals {
+    fn of(study: &Study, plan: &Plan, states: &[UnitState], checkpoint: u64) -> Self {
+        let mut totals = Self { done: 0, updates: 0, left_updates: 0, left_panels: 0, bytes: 0 };
+        for unit in 0..plan.units.len() as u32 {
+            let work = plan.work(study, unit);
+            let arm = &study.arms[plan.units[unit as usize].arm as usize];
+            totals.updates += work;
+            totals.bytes +=
+                RECORD_BYTES + work * LOG_BYTES + plan.keep(unit).len() as u64 * checkpoint;
+            if states[unit as usize] == UnitState::Done {
+                totals.done += 1;
+            } else if work > 0 {
+                totals.left_updates += work;
+                totals.left_panels += arm.evaluations.len() as u64;
+            }
+        }
+        totals
+    }
+}
+
+/// Trains the first unit's system for two seconds.
+fn measure(study: &Study, plan: &Plan, tools: Tools) -> Result<Option<Speed>> {
+    let Some(first) = (0..plan.units.len() as u32).find(|&u| plan.work(study, u) > 0) else {
+        return Ok(None);
+    };
+    let Definition::Train(run) = plan.definition(study, first) else { return Ok(None) };
+    let built = tools.catalogue.build(&run.system).map_err(|e| exit::user(&e, e.hint()))?;
+    let RunConfig { cut, seed, stream, optimizer, .. } = run;
+    let arm = Arm { cut, seed, stream, optimizer };
+    let mut trainer = Trainer::new(tools.executor, built.system(), arm)?;
+    trainer.step()?;
+    let began = Instant::now();
+    let mut times = Vec::new();
+    while began.elapsed() < MEASURE {
+        let start = Instant::now();
+        trainer.step()?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let start = Instant::now();
+    trainer.evaluate()?;
+    Ok(Some(Speed { update: times[times.len() / 2], panel: start.elapsed().as_secs_f64() }))
+}

@@ -1,0 +1,52 @@
+//! What several commands share: parsing cuts and streams, reading checkpoints, default runs.
+
+use std::path::Path;
+
+use anyhow::Result;
+use backcut_engine::Cut;
+use backcut_kernels::NUMERICS_VERSION;
+use backcut_study::EVALUATE_EVERY;
+use backcut_systems::{Built, Stream};
+use backcut_training::{Checkpoint, Precision, RunConfig, config};
+
+use crate::exit::user;
+
+/// Parses a cut as the user typed it.
+pub fn parse_cut(text: &str) -> Result<Cut> {
+    text.parse().map_err(|e: backcut_engine::CutError| user(&e, e.hint()))
+}
+
+/// Parses a stream.
+pub fn parse_stream(text: &str) -> Result<Stream> {
+    match text {
+        "a" => Ok(Stream::A),
+        "b" => Ok(Stream::B),
+        other => Err(user(format!("--stream {other}: no such stream"), "streams are a and b")),
+    }
+}
+
+/// Reads a checkpoint.
+pub fn load(path: &Path) -> Result<Checkpoint> {
+    Checkpoint::load(path).map_err(|e| user(&e, e.hint()))
+}
+
+/// A run of a system with every default.
+pub fn default_run(built: &Built) -> RunConfig {
+    RunConfig {
+        system: built.choice.clone(),
+        cut: Cut::FF,
+        seed: 1,
+        stream: Stream::A,
+        start: None,
+        updates: built.updates,
+        evaluations: config::evaluation_points(0, built.updates, EVALUATE_EVERY),
+        optimizer: built.optimizer,
+        precision: Precision::F32,
+        numerics: NUMERICS_VERSION,
+    }
+}
+
+/// A name for a results file or a message: the system and what distinguishes it.
+pub fn described(built: &Built) -> String {
+    format!("{}, {}", built.choice.name, built.words)
+}

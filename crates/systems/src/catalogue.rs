@@ -1,0 +1,235 @@
+//! The catalogue: systems by name, built once per process.
+//!
+//! Whoever needs a system (training, evaluation, export, measurement, studies) asks the catalogue, and
+//! none of them names one. A user's own system joins with one line,
+//! [`with::<MySettings>()`](Catalogue::with).
+//!
+//! **No setting is silently ignored.** Whatever was asked for must come back in the settings that the
+//! built system is identified by. A key that is not there, or one that came back at its default although
+//! another value was asked for, is an error: otherwise an arm of a study could train something else than
+//! it says.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::optimizer::Optimizer;
+use crate::settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError};
+use crate::system::System;
+
+/// Which system, and its settings: how files and identities name it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystemChoice {
+    /// Its name on the command line.
+    pub name: String,
+    /// Its own settings.
+    pub settings: Value,
+    /// SHA-256 of the data it reads, if it reads any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+}
+
+impl SystemChoice {
+    /// A system by name, with settings that differ from its defaults.
+    pub fn new(name: &str, settings: Map<String, Value>) -> Self {
+        Self { name: name.to_owned(), settings: Value::Object(settings), data: None }
+    }
+}
+
+/// A system ready to train, with everything that is known about it.
+pub struct Built {
+    /// Name, settings with every default filled in, and the hash of its data: what identifies it.
+    pub choice: SystemChoice,
+    /// Its customary optimizer.
+    pub optimizer: Optimizer,
+    /// Its customary number of updates.
+    pub updates: u64,
+    /// The phase of its training.
+    pub phase: String,
+    /// What its evaluation error is.
+    pub error: Quantity,
+    /// What its policy must infer, if that is one thing.
+    pub latent: Option<Latent>,
+    /// What distinguishes it from the default, in words.
+    pub words: String,
+    system: Box<dyn BothPrecisions>,
+}
+
+impl Built {
+    fn new<S: Settings>(choice: &SystemChoice) -> Result<Self, SettingsError> {
+        let mut settings: S = serde_json::from_value(choice.settings.clone()).map_err(|error| {
+            SettingsError::new(
+                format!("the settings of {}: {error}", S::NAME),
+                "`backcut study template` and the system's guide list its settings",
+            )
+        })?;
+        let system = settings.build().map_err(|error| {
+            SettingsError::new(format!("the settings of {}: {error}", S::NAME), error.hint())
+        })?;
+        let resolved = as_json(&settings)?;
+        is_taken_over(S::NAME, "", &choice.settings, &resolved, &as_json(&S::default())?)?;
+        let data = System::<f32>::data_hash(&system);
+        if choice.data.is_some() && choice.data != data {
+            let (asked, found) = (choice.data.as_deref(), data.as_deref());
+            let what = format!(
+                "{} reads other data than was asked for: {}, not {}",
+                S::NAME,
+                found.unwrap_or("none"),
+                asked.unwrap_or("none")
+            );
+            return Err(SettingsError::new(what, "bring back the data it was trained on"));
+        }
+        Ok(Self {
+            choice: SystemChoice { name: S::NAME.to_owned(), settings: resolved, data },
+            optimizer: settings.optimizer(),
+            updates: settings.updates(),
+            phase: settings.phase().to_owned(),
+            error: settings.error(),
+            latent: settings.latent(),
+            words: settings.words(),
+            system: Box::new(system),
+        })
+    }
+
+    /// The system as training sees it.
+    pub fn system(&self) -> &dyn System<f32> {
+        &*self.system
+    }
+
+    /// The system in double precision, for oracles and exports.
+    pub fn double(&self) -> &dyn System<f64> {
+        &*self.system
+    }
+}
+
+impl fmt::Debug for Built {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Built").field("choice", &self.choice).finish_non_exhaustive()
+    }
+}
+
+fn as_json<S: Settings>(settings: &S) -> Result<Value, SettingsError> {
+    serde_json::to_value(settings)
+        .map_err(|error| SettingsError::new(format!("no JSON: {error}"), "use finite numbers"))
+}
+
+/// Every value that was given stands in what was resolved.
+fn is_taken_over(
+    system: &str,
+    path: &str,
+    given: &Value,
+    resolved: &Value,
+    usual: &Value,
+) -> Result<(), SettingsError> {
+    if let (Value::Object(given), Value::Object(ours)) = (given, resolved) {
+        for (key, value) in given {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let Some(ours) = ours.get(key) else {
+                let known: Vec<&str> = ours.keys().map(String::as_str).collect();
+                let what = format!("{system} did not take over the setting `{path}`");
+                return Err(SettingsError::new(what, format!("it has {}", known.join(", "))));
+            };
+            is_taken_over(system, &path, value, ours, usual.get(key).unwrap_or(&Value::Null))?;
+        }
+        return Ok(());
+    }
+    if given == resolved || number(given).is_some_and(|n| number(resolved) == Some(n)) {
+        return Ok(());
+    }
+    if resolved == usual {
+        let what = format!("{system} did not take over `{path}`: {given} became {resolved}");
+        return Err(SettingsError::new(what, "its settings must hold every value they are given"));
+    }
+    Ok(())
+}
+
+/// A number, however it was written.
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+struct Entry {
+    name: &'static str,
+    flags: &'static [Flag],
+    build: fn(&SystemChoice) -> Result<Built, SettingsError>,
+}
+
+/// Systems by name. The first one is the default of commands that need one.
+#[derive(Default)]
+pub struct Catalogue {
+    entries: Vec<Entry>,
+    built: Mutex<HashMap<String, Arc<Built>>>,
+}
+
+impl Catalogue {
+    /// An empty catalogue.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The systems that come with the project.
+    pub fn builtin() -> Self {
+        Self::new()
+            .with::<crate::quadrotor::QuadrotorConfig>()
+            .with::<crate::analytic::AnalyticConfig>()
+    }
+
+    /// Adds a kind of system; one of the same name is replaced.
+    pub fn with<S: Settings>(mut self) -> Self {
+        self.entries.retain(|entry| entry.name != S::NAME);
+        self.entries.push(Entry { name: S::NAME, flags: S::FLAGS, build: Built::new::<S> });
+        self
+    }
+
+    /// Its systems, in the order in which they joined.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.entries.iter().map(|entry| entry.name)
+    }
+
+    /// Command-line options of all systems, each once.
+    pub fn flags(&self) -> Vec<Flag> {
+        let mut flags: Vec<Flag> = Vec::new();
+        for flag in self.entries.iter().flat_map(|entry| entry.flags) {
+            if flags.iter().all(|known| known.name != flag.name) {
+                flags.push(*flag);
+            }
+        }
+        flags
+    }
+
+    /// The system of that choice. Built once: whoever asks again gets the same one.
+    pub fn build(&self, choice: &SystemChoice) -> Result<Arc<Built>, SettingsError> {
+        let entry =
+            self.entries.iter().find(|entry| entry.name == choice.name).ok_or_else(|| {
+                let known: Vec<&str> = self.names().collect();
+                let what = format!("the system `{}` is not known", choice.name);
+                SettingsError::new(what, format!("systems: {}", known.join(", ")))
+            })?;
+        // Keys of a map are sorted, so equal settings are equal text; at worst one is built twice.
+        let key = format!("{} {}", choice.name, choice.settings);
+        let known = || self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(built) =
+            known().get(&key).filter(|b| choice.data.is_none() || b.choice.data == choice.data)
+        {
+            return Ok(built.clone());
+        }
+        let built = Arc::new((entry.build)(choice)?);
+        known().insert(key, built.clone());
+        Ok(built)
+    }
+
+    /// A system by name with all its defaults.
+    pub fn default_of(&self, name: &str) -> Result<Arc<Built>, SettingsError> {
+        self.build(&SystemChoice::new(name, Map::new()))
+    }
+}
+
+impl fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
