@@ -271,6 +271,8 @@ impl<'a> Results<'a> {
         Ok(json!({
             "study": self.study.name,
             "title": self.study.title,
+            "error": self.study.error.name,
+            "unit": self.study.error.unit,
             "study file sha256": self.study.hash(),
             "numerics": backcut_kernels::NUMERICS_VERSION,
             "program": format!("backcut {}", env!("CARGO_PKG_VERSION")),
