@@ -3,6 +3,9 @@
 //! One enum for the crate: a caller shows the message and stops, whatever the stage was, and each
 //! message names the place (row, column, source, character) so that the input can be corrected.
 
+use std::borrow::Cow;
+
+use backcut_text::Hinted;
 use thiserror::Error;
 
 /// What is wrong; completes "failed to ...".
@@ -119,6 +122,32 @@ impl StatsError {
     /// A table of nothing.
     pub(crate) fn no_rows() -> Self {
         Self::Unreadable("there are no rows below the header".into())
+    }
+}
+
+impl Hinted for StatsError {
+    fn hint(&self) -> Cow<'_, str> {
+        match self {
+            Self::Unreadable(_) => "give a CSV or Parquet table with a header",
+            Self::MissingColumn { what: "the source column", .. } => "name it with --source COLUMN",
+            Self::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
+            Self::Unpaired { .. } => {
+                "complete the table, or leave those sources out with --drop-incomplete"
+            }
+            Self::Duplicate { .. } => "each source has one value per cell; remove one of the rows",
+            Self::NotFinite { .. } => "leave a missing value empty; failed runs are not numbers",
+            Self::Syntax { .. } => "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
+            Self::Parameter { name: "contrasts", .. } => {
+                "give --contrast \"[a] - [b]\" or --values COLUMN"
+            }
+            Self::Parameter { .. } => "give a value in that range",
+            Self::TooFewSources { .. } => "measure more sources; rows of one source do not count",
+            Self::ZeroDenominator { .. } => "a ratio needs denominators away from zero",
+            Self::Overflow { .. } => "bring the table's values to another unit",
+            Self::Lengths { .. } => "pair the lists source by source",
+            Self::Undefined { .. } => "leave these values out of this statistic",
+        }
+        .into()
     }
 }
 

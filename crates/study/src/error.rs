@@ -92,37 +92,4 @@ impl StudyError {
     }
 }
 
-/// The known key nearest to one that is not known, if one is near.
-pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let candidate = known.into_iter().map(|k| (distance(key, k), k)).min()?;
-    (candidate.0 <= (key.len() / 2).max(2)).then_some(candidate.1)
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_of_the_keyboard_finds_its_key() {
-        let known = ["updates", "cut", "window", "conditions"];
-        assert_eq!(nearest("updats", known), Some("updates"));
-        assert_eq!(nearest("condition", known), Some("conditions"));
-        assert_eq!(nearest("xyzzy", known), None);
-    }
-}
+pub use backcut_text::nearest;

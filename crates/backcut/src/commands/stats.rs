@@ -13,6 +13,7 @@ use backcut_stats::{
     Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
     forest, text,
 };
+use backcut_text::Hinted as _;
 use serde::Serialize;
 
 use crate::exit::{UserError, Verdict};
@@ -239,26 +240,5 @@ fn title(file: &Path) -> String {
 }
 
 fn user_error(error: &StatsError) -> anyhow::Error {
-    let user = UserError::new(format!("failed to {error}"));
-    let hint = match error {
-        StatsError::MissingColumn { what: "the source column", .. } => {
-            "name it with --source COLUMN"
-        }
-        StatsError::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
-        StatsError::Unpaired { .. } => {
-            "complete the table, or leave those sources out with --drop-incomplete"
-        }
-        StatsError::Duplicate { .. } => {
-            "each source has one value per cell; remove one of the rows"
-        }
-        StatsError::NotFinite { .. } => "leave a missing value empty; failed runs are not numbers",
-        StatsError::Syntax { .. } => "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
-        StatsError::Parameter { name: "contrasts", .. } => {
-            "give --contrast \"[a] - [b]\" or --values COLUMN"
-        }
-        StatsError::TooFewSources { .. } => "measure more sources; rows of one source do not count",
-        StatsError::ZeroDenominator { .. } => "a ratio needs denominators away from zero",
-        _ => return user.into(),
-    };
-    user.hint(hint).into()
+    UserError::new(format!("failed to {error}")).hint(error.hint()).into()
 }
