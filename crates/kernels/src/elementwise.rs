@@ -308,13 +308,6 @@ fn add_body<R: Real>(x: &[R], out: &mut [R]) {
 }
 
 #[inline(always)]
-fn add_scaled_body<R: Real>(factor: R, x: &[R], out: &mut [R]) {
-    for (out, &x) in out.iter_mut().zip(x) {
-        *out = factor.mul_add(x, *out);
-    }
-}
-
-#[inline(always)]
 fn times_body<R: Real>(a: &[R], b: &[R], out: &mut [R], accumulate: bool) {
     let n = out.len();
     let (a, b) = (&a[..n], &b[..n]);
@@ -386,10 +379,6 @@ dispatch! {
 dispatch! {
     /// `out += x`.
     pub fn add<R: Real>(x: &[R], out: &mut [R]) = add_body;
-}
-dispatch! {
-    /// `out += factor * x`, fused.
-    pub fn add_scaled<R: Real>(factor: R, x: &[R], out: &mut [R]) = add_scaled_body;
 }
 dispatch! {
     /// `out = a * b`, added or stored.

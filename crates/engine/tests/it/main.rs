@@ -8,7 +8,6 @@ mod ages_sum_to_the_gradient;
 mod columns_change_no_bit;
 mod donors_replace_memory;
 mod edges_match_the_oracle;
-mod exports_read_back;
 mod finite_differences;
 mod forward_is_invariant;
 mod gradients_match_the_oracle;
