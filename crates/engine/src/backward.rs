@@ -3,6 +3,7 @@
 //! Two files decide what a cut keeps, and nothing else does: `edges` for state and register edges,
 //! `memory` for the split into near and far queries and for what a projection's weights collect.
 
+mod adjoints;
 mod blame;
 mod columns;
 mod condition;
@@ -14,21 +15,16 @@ mod weights;
 use std::sync::Arc;
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{Reads, attend_adjoint, spread_credit};
-use backcut_kernels::elementwise as ew;
-use backcut_kernels::product::{Blocks, bias_gradient};
-use memory::leave;
 
+pub(crate) use adjoints::Adjoints;
 pub use error::BackwardError;
 
 use crate::graph::Flow;
-use crate::local;
 use crate::model::Model;
 use crate::narrow::Turn;
-use crate::program::Program;
-use crate::roll::position;
+use crate::ops::{At, Backward};
 use crate::rollout::Rollout;
-use crate::trace::{Op, Site};
+use crate::trace::Site;
 use crate::workspace::{Ahead, Tokens, Workspace};
 
 /// What flows into a backward pass: the loss, and adjoints at taps.
@@ -189,7 +185,8 @@ impl<R: Real> Workspace<R> {
                 if let Some(linear) = linear {
                     self.collect_linear(model.isa(), rollout, &program.linears[linear], linear, t);
                 }
-                self.instruction(&program, model, rollout, site, t);
+                let (op, at) = (&program.step.nodes[site].op, At::step(site, t));
+                op.backward(Backward { workspace: self, model, rollout, at });
             }
             self.hand_back(rollout, t);
             if (t - self.prefix).is_multiple_of(self.chunk) {
@@ -235,103 +232,6 @@ impl<R: Real> Workspace<R> {
         }
         let block = self.adjoints.block(site);
         self.adjoints.data[block].fill(R::ZERO);
-    }
-
-    fn instruction(
-        &mut self,
-        program: &Program,
-        model: &Model<R>,
-        rollout: &Rollout<R>,
-        site: Site,
-        t: usize,
-    ) {
-        let graph = &program.step;
-        match graph.nodes[site].op {
-            Op::Attend { q, key, value, cache, .. } => {
-                self.attention(model, rollout, site, [q, key, value], cache, t);
-            }
-            Op::Cross { q, .. } => {
-                let index = position(&program.crosses, site);
-                let attended = &rollout.crosses[index];
-                let (width, len) = (graph.width(site), graph.width(site) * self.rows);
-                let reads = Reads { lo: 0, hi: program.tokens, hidden: None };
-                let flow = graph.flows[site][0];
-                let start = self.adjoints.block(q).start;
-                let (before, own) = self.adjoints.split(site);
-                for (lane, dout) in own.chunks_exact(len).enumerate() {
-                    let Tokens { keys, values, sent } = &mut self.crosses[index][lane];
-                    let p = attended.probabilities_at(t);
-                    let dq = if flow == Flow::None {
-                        &mut self.own[..len]
-                    } else {
-                        &mut before[start + lane * len..][..len]
-                    };
-                    attend_adjoint(
-                        model.isa(),
-                        attended.shape,
-                        reads,
-                        width,
-                        0,
-                        &attended.cache,
-                        p,
-                        dout,
-                        dq,
-                        leave(flow),
-                        sent,
-                        &mut self.scratch,
-                    );
-                    let query = (&attended.queries, t);
-                    spread_credit(
-                        model.isa(),
-                        attended.shape,
-                        reads,
-                        query,
-                        p,
-                        (sent, 0),
-                        keys,
-                        values,
-                    );
-                }
-            }
-            Op::Recall(source) => {
-                let condition = &program.condition;
-                if condition.active[source] {
-                    let from = &self.adjoints.data[self.adjoints.block(site)];
-                    let block = self.condition_adjoints.block(source);
-                    ew::add(model.isa(), from, &mut self.condition_adjoints.data[block]);
-                }
-            }
-            Op::LayerNorm { x, gain, bias } => {
-                let frame = &rollout.step.frame;
-                let x = &rollout.step.values[frame.range(x, t)];
-                let saved = &rollout.step.saved[frame.saved(site, t)];
-                self.norm_gradient(model, site, x, saved, gain, bias, false);
-                self.local(model, rollout, site, t);
-            }
-            Op::StepRow(table) => {
-                let width = graph.width(site);
-                let offset = program.layout().parameters()[table].offset + t * width;
-                for (index, variant) in self.plan.variants.iter().enumerate() {
-                    if variant.leader != index && !self.split[table] {
-                        continue;
-                    }
-                    let group = &self.plan.groups[variant.group];
-                    let target = &mut self.totals[index][offset..offset + width];
-                    for lane in group.first_lane..group.first_lane + group.lanes {
-                        let dy = &self.adjoints.data[self.adjoints.range(site, lane)];
-                        let dy = Blocks::dense(dy, dy.len());
-                        bias_gradient(model.isa(), 1, self.rows, width, dy, target);
-                    }
-                }
-            }
-            _ => self.local(model, rollout, site, t),
-        }
-    }
-
-    fn local(&mut self, model: &Model<R>, rollout: &Rollout<R>, site: Site, t: usize) {
-        let graph = &self.program.step;
-        let constants = &model.step_constants;
-        local::adjoint(model, graph, constants, &rollout.step, &mut self.adjoints, site, t);
     }
 
     fn keep_tap(&mut self, site: Site, t: usize) {

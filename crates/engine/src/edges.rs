@@ -31,7 +31,7 @@ use crate::cut::Cut;
 use crate::forward::MemoryReads;
 use crate::lanes::{Group, Plan, Weights};
 use crate::program::Program;
-use crate::trace::{Op, Site};
+use crate::trace::Site;
 
 /// What an edge between two steps runs through.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
@@ -230,40 +230,52 @@ impl<'p> EdgeList<'p> {
         for step in (self.prefix..=t).rev() {
             for site in (0..sites).rev() {
                 let Some(passed) = reach.at(step, site) else { continue };
-                let op = &self.program.nodes()[site].op;
-                for operand in op.operands() {
+                for operand in self.program.nodes()[site].op.operands() {
                     reach.arrive(step, operand, passed);
                 }
-                for edge in &arriving[step] {
-                    self.follow(edge, op, passed, &mut reach);
+                for edge in arriving[step].iter().filter(|edge| self.reader(edge) == site) {
+                    self.follow(edge, passed, &mut reach);
                 }
             }
         }
         Some(reach)
     }
 
-    /// Credit at an instruction of step `edge.to` passes along `edge`, if the instruction reads it.
-    fn follow(&self, edge: &Edge, op: &Op, passed: usize, reach: &mut Reach) {
+    /// The site of step `edge.to` that reads what arrives.
+    fn reader(&self, edge: &Edge) -> Site {
+        match edge.through {
+            Through::State => self.program.states()[edge.index].read,
+            Through::Register => self.program.registers()[edge.index].read,
+            Through::Cache => self.program.caches[edge.index].site,
+        }
+    }
+
+    /// Credit at an edge's reader passes along the edge, as far as its fate allows.
+    fn follow(&self, edge: &Edge, passed: usize, reach: &mut Reach) {
         let is_live = edge.fate.is_live();
         let has_budget = self.budget.is_none_or(|budget| passed < budget);
-        let is_own = |index: &usize| *index == edge.index;
-        match (edge.through, op) {
-            (Through::State, Op::State(index)) if is_own(index) && is_live && has_budget => {
-                reach.arrive(edge.from, self.program.states()[*index].next, passed + 1);
+        match edge.through {
+            Through::State => {
+                if is_live && has_budget {
+                    let next = self.program.states()[edge.index].next;
+                    reach.arrive(edge.from, next, passed + 1);
+                }
             }
-            (Through::Register, Op::Register(index)) if is_own(index) && is_live => {
-                reach.arrive(edge.from, self.program.registers()[*index].next, passed);
-            }
-            (Through::Cache, Op::Attend { key, value, cache, .. }) if is_own(cache) => {
+            Through::Register => {
                 if is_live {
-                    reach.arrive(edge.from, *key, passed);
-                    reach.arrive(edge.from, *value, passed);
+                    reach.arrive(edge.from, self.program.registers()[edge.index].next, passed);
+                }
+            }
+            Through::Cache => {
+                let cache = &self.program.caches[edge.index];
+                if is_live {
+                    reach.arrive(edge.from, cache.key, passed);
+                    reach.arrive(edge.from, cache.value, passed);
                 }
                 if edge.fate != Fate::Dropped {
                     fewer(&mut reach.weights[edge.from], passed);
                 }
             }
-            _ => {}
         }
     }
 }

@@ -8,8 +8,8 @@ use backcut_kernels::attention::Side;
 
 use crate::backward::BackwardError;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
+use crate::ops::Op;
 use crate::program::Program;
-use crate::trace::Op;
 
 /// Lanes that serve one or two cuts.
 #[derive(Clone, PartialEq, Debug)]
@@ -137,6 +137,11 @@ impl Group {
         self.segment_start(first, to) <= from
     }
 
+    /// Its lanes.
+    pub fn lanes(&self) -> std::ops::Range<usize> {
+        self.first_lane..self.first_lane + self.lanes
+    }
+
     /// Whether a position receives something from later queries; otherwise nothing is kept of them.
     pub fn looks_back(&self) -> bool {
         self.segment > 1 || self.far
@@ -166,7 +171,7 @@ fn honour(program: &Program, cut: Cut) -> Result<(), BackwardError> {
     if cut.memory != MemoryCredit::Projected {
         for cache in &program.caches {
             for (site, side) in [(cache.key, Side::Key), (cache.value, Side::Value)] {
-                if !matches!(program.nodes()[site].op, Op::Linear { .. }) {
+                if !matches!(program.nodes()[site].op, Op::Linear(_)) {
                     let side = if side == Side::Key { "key" } else { "value" };
                     let edge = format!("memory edge `{}` ({side})", cache.name);
                     let made_by = program.nodes()[site].op.name();

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{Reads, attend};
 
 use crate::fault::{Fault, Phase};
-use crate::local;
 use crate::model::Model;
 use crate::narrow::Turn;
-use crate::program::Carried;
+use crate::ops::{At, Forward};
 use crate::rollout::Rollout;
-use crate::trace::{Op, Site};
+use crate::trace::Site;
 
 /// Why a rollout has no usable result.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -94,7 +92,8 @@ impl<R: Real> Model<R> {
                         continue;
                     }
                 };
-                self.instruction(rollout, site, t);
+                let op = &program.step.nodes[site].op;
+                op.forward(Forward { model: self, rollout, at: At::step(site, t) });
                 for fixed in &rollout.fixed {
                     if fixed.site == site && (fixed.first..fixed.last).contains(&t) {
                         let range = rollout.step.frame.range(site, t);
@@ -122,123 +121,11 @@ impl<R: Real> Model<R> {
         Ok(())
     }
 
-    fn instruction(&self, rollout: &mut Rollout<R>, site: Site, t: usize) {
-        let program = self.program();
-        let graph = &program.step;
-        match graph.nodes[site].op {
-            Op::State(i) => carry(rollout, &program.states[i], t, Initial::State(i)),
-            Op::Register(i) => carry(rollout, &program.registers[i], t, Initial::Register(i)),
-            Op::Attend { q, key, value, cache, .. } => {
-                let Rollout { step, caches, spec, .. } = rollout;
-                let frame = &step.frame;
-                let attended = &mut caches[cache];
-                let shape = attended.shape;
-                let width = graph.width(site);
-                let (before, after) = step.values.split_at_mut(frame.at(site, t));
-                let out = &mut after[..width * frame.rows];
-                let of = |s: Site| &before[frame.range(s, t)];
-                attended.cache.put(self.isa(), shape, t, width, of(key), of(value));
-                let len = shape.probability_len();
-                let p = &mut attended.probabilities[t * len..][..len];
-                attend(
-                    self.isa(),
-                    shape,
-                    spec.reads_at(t),
-                    width,
-                    of(q),
-                    &mut attended.queries,
-                    t,
-                    &attended.cache,
-                    p,
-                    out,
-                    &mut attended.scratch,
-                );
-                if let Some(donor) = &spec.donor {
-                    let from = &donor.rollout.caches[cache];
-                    attended.cache.graft(shape, &from.cache, from.shape, &donor.rows, t);
-                }
-            }
-            Op::Cross { q, .. } => {
-                let index = position(&program.crosses, site);
-                let Rollout { step, crosses, .. } = rollout;
-                let frame = &step.frame;
-                let attended = &mut crosses[index];
-                let shape = attended.shape;
-                let width = graph.width(site);
-                let (before, after) = step.values.split_at_mut(frame.at(site, t));
-                let q = &before[frame.range(q, t)];
-                let out = &mut after[..width * frame.rows];
-                let len = shape.probability_len();
-                let p = &mut attended.probabilities[t * len..][..len];
-                let reads = Reads { lo: 0, hi: program.tokens, hidden: None };
-                attend(
-                    self.isa(),
-                    shape,
-                    reads,
-                    width,
-                    q,
-                    &mut attended.queries,
-                    t,
-                    &attended.cache,
-                    p,
-                    out,
-                    &mut attended.scratch,
-                );
-            }
-            Op::Recall(source) => {
-                let from = rollout.condition.frame.range(source, 0);
-                let to = rollout.step.frame.range(site, t);
-                rollout.step.values[to].copy_from_slice(&rollout.condition.values[from]);
-            }
-            _ => local::forward(self, graph, &self.step_constants, &mut rollout.step, site, t),
-        }
-    }
-
     fn run_condition(&self, rollout: &mut Rollout<R>) {
         let program = self.program();
         let (graph, tokens) = (&program.condition, program.tokens);
-        let reads = Reads { lo: 0, hi: tokens, hidden: None };
-        for site in 0..graph.nodes.len() {
-            let Op::SetAttend { q, key, value, .. } = graph.nodes[site].op else {
-                local::forward(
-                    self,
-                    graph,
-                    &self.condition_constants,
-                    &mut rollout.condition,
-                    site,
-                    0,
-                );
-                continue;
-            };
-            let attended = &mut rollout.sets[position(&program.sets, site)];
-            let record = &mut rollout.condition;
-            let (frame, shape, width) = (&record.frame, attended.shape, graph.width(site));
-            let (before, out) = record.values.split_at_mut(frame.at(site, 0));
-            let of = |s: Site| &before[frame.range(s, 0)];
-            for token in 0..tokens {
-                let at = token * width;
-                let (key, value) = (&of(key)[at..], &of(value)[at..]);
-                attended.cache.put(self.isa(), shape, token, tokens * width, key, value);
-            }
-            let len = shape.probability_len();
-            for token in 0..tokens {
-                let at = token * width;
-                let p = &mut attended.probabilities[token * len..][..len];
-                let (q, out) = (&of(q)[at..], &mut out[at..]);
-                attend(
-                    self.isa(),
-                    shape,
-                    reads,
-                    tokens * width,
-                    q,
-                    &mut attended.queries,
-                    token,
-                    &attended.cache,
-                    p,
-                    out,
-                    &mut attended.scratch,
-                );
-            }
+        for (site, node) in graph.nodes.iter().enumerate() {
+            node.op.forward(Forward { model: self, rollout, at: At::condition(site) });
         }
         for (cross, attended) in program.crosses.iter().zip(&mut rollout.crosses) {
             let record = &rollout.condition;
@@ -251,38 +138,6 @@ impl<R: Real> Model<R> {
             }
         }
     }
-}
-
-pub(crate) fn position(sites: &[crate::program::TokenSite], site: Site) -> usize {
-    sites.iter().position(|s| s.site == site).expect("every token attention is listed")
-}
-
-/// Reads a state or register: the initial value, or what the previous step handed on.
-fn carry<R: Real>(rollout: &mut Rollout<R>, carried: &Carried, t: usize, initial: Initial) {
-    let Rollout { step, spec, initial_states, initial_registers, .. } = rollout;
-    let to = step.frame.range(carried.read, t);
-    let (first, donor) = match initial {
-        Initial::State(i) => (&initial_states[i], None),
-        Initial::Register(i) => (&initial_registers[i], spec.donor.as_ref()),
-    };
-    if t == 0 {
-        step.values[to].copy_from_slice(first);
-    } else if let Some(donor) = donor {
-        let width = carried.width;
-        let from = donor.rollout.value(carried.next, t - 1);
-        for (to, &row) in step.values[to].chunks_exact_mut(width).zip(&donor.rows) {
-            to.copy_from_slice(&from[row * width..][..width]);
-        }
-    } else {
-        step.values.copy_within(step.frame.range(carried.next, t - 1), to.start);
-    }
-}
-
-/// Which initial value a carried value starts from.
-#[derive(Clone, Copy)]
-enum Initial {
-    State(usize),
-    Register(usize),
 }
 
 /// The first bad value of the condition, which belongs to no step.

@@ -6,12 +6,11 @@ use backcut_kernels::attention::{NEIGHBOURS, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
-use crate::backward::BackwardError;
+use crate::backward::{Adjoints, BackwardError};
 use crate::collected::Collected;
 use crate::cut::Cut;
 use crate::graph::Graph;
 use crate::lanes::Plan;
-use crate::local::Adjoints;
 use crate::program::{LinearSite, Program};
 use crate::rollout::{Attended, Rollout};
 use crate::trace::Site;

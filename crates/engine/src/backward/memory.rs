@@ -3,16 +3,12 @@
 
 use std::ops::Range;
 
-use backcut_kernels::attention::{
-    Leave, NEIGHBOURS, Sent, Shape, Side, attend_adjoint, leave_slot,
-};
+use backcut_kernels::attention::{Leave, NEIGHBOURS, Sent, Shape, Side, leave_slot};
 use backcut_kernels::{Isa, Real};
 
 use super::fill;
 use crate::forward::MemoryReads;
-use crate::graph::Flow;
 use crate::lanes::{Group, Weights};
-use crate::model::Model;
 use crate::program::LinearSite;
 use crate::rollout::Rollout;
 use crate::trace::Site;
@@ -32,54 +28,6 @@ impl<R: Real> Workspace<R> {
                     let ahead = self.ahead[edge.0][lane].as_mut();
                     let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
                     leave_slot(isa, later.shape(), width, Leave::Add, slot, target);
-                }
-            }
-        }
-    }
-
-    /// Causal attention: the query's adjoint and its own position's. Earlier positions have their turn.
-    pub(super) fn attention(
-        &mut self,
-        model: &Model<R>,
-        rollout: &Rollout<R>,
-        site: Site,
-        [q, key, value]: [Site; 3],
-        cache: usize,
-        t: usize,
-    ) {
-        let (isa, graph) = (model.isa(), &self.program.step);
-        let attended = &rollout.caches[cache];
-        let (width, len) = (graph.width(site), graph.width(site) * self.rows);
-        let reads = rollout.spec.reads_at(t);
-        let flows = &graph.flows[site];
-        let starts = [q, key, value].map(|s| self.adjoints.block(s).start);
-        let (before, own) = self.adjoints.split(site);
-        for (lane, dout) in own.chunks_exact(len).enumerate() {
-            let sent = &mut self.sent[cache][lane];
-            let at = if self.plan.group_of(lane).looks_back() { t } else { 0 };
-            // A query that does not learn keeps its adjoint in its own, unread place.
-            let dq = &mut before[starts[0] + lane * len..][..len];
-            attend_adjoint(
-                isa,
-                attended.shape,
-                reads,
-                width,
-                at,
-                &attended.cache,
-                attended.probabilities_at(t),
-                dout,
-                dq,
-                leave(flows[0]),
-                sent,
-                &mut self.scratch,
-            );
-            let credit = attended.credit(sent);
-            for (start, flow, side) in
-                [(starts[1], flows[1], Side::Key), (starts[2], flows[2], Side::Value)]
-            {
-                if flow != Flow::None {
-                    let to = &mut before[start + lane * len..][..len];
-                    credit.own(isa, side, t, at, width, leave(flow), to, &mut self.scratch);
                 }
             }
         }
@@ -236,9 +184,4 @@ impl<R: Real> Later<'_, R> {
     fn sends(&self, attention: Site, query: usize) -> bool {
         self.rollout.program().step.active[attention] && !self.rollout.is_fixed(attention, query)
     }
-}
-
-/// How an adjoint leaves for an operand.
-pub(super) fn leave<R>(flow: Flow) -> Leave<R> {
-    if flow.adds() { Leave::Add } else { Leave::Store }
 }

@@ -8,6 +8,7 @@
 
 use super::inputs::OracleInputs;
 use crate::layout::Init;
+use crate::ops::Op;
 use crate::program::Program;
 use crate::trace::{Trace, TraceError, Var};
 
@@ -53,20 +54,8 @@ impl Random {
 /// A bounded smooth function of `x`, one of those that dynamics are made of.
 fn drift<'t>(x: Var<'t>, random: &mut Random) -> Var<'t> {
     let bounded = x.tanh();
-    match random.between(0, 11) {
-        0 => x.sin(),
-        1 => x.cos(),
-        2 => x / (x.square() + 2.0),
-        3 => (bounded * 0.7).exp(),
-        4 => (bounded * 0.8).tan(),
-        5 => (x.square() + 1.0).sqrt().recip(),
-        6 => (x.square() + 1.5).ln() * 0.5,
-        7 => (bounded * 0.6).atanh(),
-        8 => x.sin_ratio(),
-        9 => (bounded * 0.6).atanh_ratio(),
-        10 => x.sigmoid(),
-        _ => -bounded * x.column(0).cos(),
-    }
+    let drifts = Op::drifts();
+    drifts[random.between(0, drifts.len() - 1)](x, bounded)
 }
 
 /// What the layers of one program have in common.
