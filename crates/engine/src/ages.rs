@@ -47,7 +47,7 @@ const LOCAL: Cut =
     Cut { state: StateCredit::Steps(NonZeroU32::MIN), memory: MemoryCredit::Projected };
 
 /// All closed-loop Jacobians of a rollout from one backward: one lane per state entry.
-pub fn state_jacobians<R: Real>(
+pub(crate) fn state_jacobians<R: Real>(
     model: &Model<R>,
     rollout: &Rollout<R>,
 ) -> Result<StateJacobians<R>, BackwardError> {
@@ -111,7 +111,7 @@ pub(crate) struct Local<R> {
 /// an action's own step pays. Bins may not overlap; together they need not cover every age.
 ///
 /// Only for cuts that detach memory: otherwise a path's age and its number of state edges differ.
-pub fn gradient_by_age<R: Real>(
+pub(crate) fn gradient_by_age<R: Real>(
     model: &Model<R>,
     rollout: &Rollout<R>,
     cut: Cut,

@@ -43,7 +43,7 @@ struct Resolved<'a, R> {
 
 impl<R: Real> Workspace<R> {
     /// The gradient of the rollout's loss under every requested cut.
-    pub fn backward(
+    pub(crate) fn backward(
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
@@ -53,7 +53,7 @@ impl<R: Real> Workspace<R> {
     }
 
     /// As [`Workspace::backward`], stopping at the first non-finite adjoint.
-    pub fn backward_checked(
+    pub(crate) fn backward_checked(
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
@@ -63,7 +63,7 @@ impl<R: Real> Workspace<R> {
     }
 
     /// One backward per requested cut, each from its own seeds (see [`Workspace::for_seeds`]).
-    pub fn backward_seeded(
+    pub(crate) fn backward_seeded(
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
@@ -150,7 +150,7 @@ impl<R: Real> Workspace<R> {
     ) -> Result<(), BackwardError> {
         self.clear();
         let program = self.program.clone();
-        let turns = if rollout.columns.used { &program.narrow.turns } else { &program.turns };
+        let turns = if rollout.columns.used { &rollout.narrow.turns } else { &program.turns };
         for t in (self.prefix..self.steps).rev() {
             self.adjoints.turn((t - self.prefix) % self.chunk);
             self.receive_handed(t, seeds);
@@ -162,7 +162,7 @@ impl<R: Real> Workspace<R> {
                         self.run_columns::<CHECKED>(
                             model,
                             rollout,
-                            &program.narrow.runs[index],
+                            &rollout.narrow.runs[index],
                             t,
                         )?;
                         continue;

@@ -120,7 +120,7 @@ impl Tally {
 
 /// Every edge of one row of a rollout, under one cut.
 ///
-/// Values fed from outside (overrides) are constants at their steps and no edges of the program; they
+/// Values fed from outside are constants at their steps and no edges of the program; they
 /// are not considered here.
 #[derive(Clone, Debug)]
 pub struct EdgeList<'p> {

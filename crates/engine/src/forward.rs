@@ -1,6 +1,7 @@
 //! What changes the forward: a different type from a cut, recorded in the rollout.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Arc;
 
 use backcut_kernels::Real;
@@ -60,17 +61,16 @@ impl MemoryReads {
     }
 }
 
-/// Values fed from outside in place of a site's own: teacher forcing, probes on common inputs.
+/// A site whose values come from outside at some steps: teacher forcing, probes on common inputs.
 ///
-/// An overridden value is a constant: no cut sends credit through it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Override<R> {
+/// This only says where. The values are written into a rollout for every batch, beside its inputs
+/// ([`Rollout::fed_mut`]). A fed value is a constant: no cut sends credit through it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fed {
     /// A tap, state, register or input.
     pub site: String,
-    /// First overridden step.
-    pub first: usize,
-    /// `[step][row][column]`, as many whole steps as it holds.
-    pub values: Vec<R>,
+    /// The steps at which it is fed.
+    pub steps: Range<usize>,
 }
 
 /// The memory of another rollout in place of one's own: positions before the query's come from it.
@@ -89,15 +89,15 @@ pub struct ForwardSpec<R> {
     pub prefix: usize,
     /// What queries read.
     pub reads: MemoryReads,
-    /// Values fed from outside.
-    pub overrides: Vec<Override<R>>,
+    /// Sites that are fed from outside.
+    pub fed: Vec<Fed>,
     /// Another rollout's memory.
     pub donor: Option<Donor<R>>,
 }
 
 impl<R> Default for ForwardSpec<R> {
     fn default() -> Self {
-        Self { prefix: 0, reads: MemoryReads::All, overrides: Vec::new(), donor: None }
+        Self { prefix: 0, reads: MemoryReads::All, fed: Vec::new(), donor: None }
     }
 }
 
@@ -161,20 +161,19 @@ pub enum ForwardError {
         /// What there is.
         known: String,
     },
-    /// Wrong number of values.
-    #[error(
-        "override of `{name}` from step {first} holds {len} values, not whole steps of {step} within the rollout"
-    )]
-    OverrideSize {
+    /// Fed at no step, or beyond the last.
+    #[error("`{name}` is fed at steps {fed:?} of a rollout of {steps}")]
+    FedSteps {
         /// The site.
         name: String,
-        /// Its first step.
-        first: usize,
-        /// Values given.
-        len: usize,
-        /// Values per step.
-        step: usize,
+        /// The steps asked for.
+        fed: Range<usize>,
+        /// Steps of the rollout.
+        steps: usize,
     },
+    /// Two declarations for one site.
+    #[error("`{0}` is fed twice")]
+    FedTwice(String),
     /// Wrong donor.
     #[error("the donor does not fit: {0}")]
     Donor(&'static str),
@@ -195,18 +194,19 @@ impl ForwardError {
             }
             Self::MaskSize { .. } => "make the mask with the rollout's number of steps",
             Self::UnknownSite { .. } => "name a tap in the trace with trace.tap(name, value)",
-            Self::OverrideSize { .. } => "give rows x columns values for each overridden step",
+            Self::FedSteps { .. } => "name at least one step, and none after the last",
+            Self::FedTwice(_) => "feed a site over one range of steps",
             Self::Donor(_) => "use a finished rollout of the same program, rows and steps",
         }
     }
 }
 
-/// An override, resolved.
+/// A fed site, resolved, with its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed<R> {
     pub site: Site,
-    pub first: usize,
-    pub last: usize,
+    pub steps: Range<usize>,
+    /// `[step][row][column]`
     pub values: Vec<R>,
 }
 
@@ -242,7 +242,16 @@ impl<R: Real> ForwardSpec<R> {
         if let Some(donor) = &self.donor {
             donor.check(program, rows, steps)?;
         }
-        self.overrides.iter().map(|o| o.resolve(program, rows, steps)).collect()
+        let mut fixed: Vec<Fixed<R>> = Vec::with_capacity(self.fed.len());
+        for fed in &self.fed {
+            let site = fed.resolve(program, steps)?;
+            if fixed.iter().any(|f| f.site == site) {
+                return Err(ForwardError::FedTwice(fed.site.clone()));
+            }
+            let len = fed.steps.len() * rows * program.width(site);
+            fixed.push(Fixed { site, steps: fed.steps.clone(), values: vec![R::ZERO; len] });
+        }
+        Ok(fixed)
     }
 
     /// Positions `lo..=t` and the mask's row for the query at step `t`.
@@ -279,24 +288,13 @@ impl<R: Real> Donor<R> {
     }
 }
 
-impl<R: Real> Override<R> {
-    fn resolve(
-        &self,
-        program: &Program,
-        rows: usize,
-        steps: usize,
-    ) -> Result<Fixed<R>, ForwardError> {
-        let site = program.tap(&self.site).ok_or_else(|| ForwardError::UnknownSite {
-            name: self.site.clone(),
-            known: program.tap_names().join(", "),
-        })?;
-        let step = rows * program.width(site);
-        let len = self.values.len();
-        let last = self.first + len / step;
-        if len == 0 || !len.is_multiple_of(step) || last > steps {
-            let name = self.site.clone();
-            return Err(ForwardError::OverrideSize { name, first: self.first, len, step });
+impl Fed {
+    fn resolve(&self, program: &Program, steps: usize) -> Result<Site, ForwardError> {
+        let name = self.site.clone();
+        if self.steps.is_empty() || self.steps.end > steps {
+            return Err(ForwardError::FedSteps { name, fed: self.steps.clone(), steps });
         }
-        Ok(Fixed { site, first: self.first, last, values: self.values.clone() })
+        let known = || program.tap_names().join(", ");
+        program.tap(&name).ok_or_else(|| ForwardError::UnknownSite { name, known: known() })
     }
 }

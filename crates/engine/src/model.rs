@@ -41,7 +41,11 @@ pub struct WrongLength {
 
 impl<R: Real> Model<R> {
     /// A model from a flat vector in the program's layout.
-    pub fn new(program: &Arc<Program>, isa: Isa, values: Vec<R>) -> Result<Self, WrongLength> {
+    pub(crate) fn new(
+        program: &Arc<Program>,
+        isa: Isa,
+        values: Vec<R>,
+    ) -> Result<Self, WrongLength> {
         let want = program.layout().len();
         if values.len() != want {
             return Err(WrongLength { got: values.len(), want });
@@ -72,7 +76,7 @@ impl<R: Real> Model<R> {
     }
 
     /// The code path it runs on.
-    pub fn isa(&self) -> Isa {
+    pub(crate) fn isa(&self) -> Isa {
         self.isa
     }
 
@@ -82,10 +86,19 @@ impl<R: Real> Model<R> {
     }
 
     /// Changes the parameters and packs them anew.
-    pub fn edit(&mut self, change: impl FnOnce(&mut [R])) {
+    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut [R])) {
         change(&mut self.values);
         self.stamp = next_stamp();
         self.repack();
+    }
+
+    pub(crate) fn load(&mut self, values: &[R]) -> Result<(), WrongLength> {
+        let (got, want) = (values.len(), self.values.len());
+        if got != want {
+            return Err(WrongLength { got, want });
+        }
+        self.edit(|own| own.copy_from_slice(values));
+        Ok(())
     }
 
     pub(crate) fn stamp(&self) -> u64 {

@@ -3,12 +3,13 @@
 //! A run is a stretch of narrow sites without anything else between them. It becomes two lists for the
 //! machine in [`backcut_kernels::columns`], and lists of what crosses its border: values and adjoints are
 //! rows everywhere else. Inside, private values never leave the columns. The bits are those of the
-//! instructions one by one, which run where values are fed from outside or a roll is watched.
+//! instructions one by one, which run where a roll is watched. A site that is fed from outside
+//! stays a row, and interrupts its run.
 
 use std::ops::Range;
 
 use crate::graph::{Flow, Fused, Graph};
-use crate::ops::{ColumnBackward, ColumnForward, ColumnSite, Op};
+use crate::ops::{ColumnBackward, ColumnForward, ColumnSite};
 use crate::trace::Site;
 
 /// Wider sites stay rows.
@@ -55,11 +56,12 @@ pub(crate) struct Narrow {
 }
 
 impl Narrow {
-    /// `stores(site)`: the site is a key or value of a cache; `observed`: sites read from outside.
-    pub fn new(graph: &Graph, stores: impl Fn(Site) -> bool, observed: &[Site]) -> Self {
+    /// `stays(site)`: the site is a key or value of a cache, or fed from outside; `observed`: sites read
+    /// from outside.
+    pub fn new(graph: &Graph, stays: impl Fn(Site) -> bool, observed: &[Site]) -> Self {
         let count = graph.nodes.len();
         let mut is_narrow: Vec<bool> =
-            (0..count).map(|site| can_be_narrow(graph, site) && !stores(site)).collect();
+            (0..count).map(|site| can_be_narrow(graph, site) && !stays(site)).collect();
         let (stretches, turns) = stretches(graph, &mut is_narrow);
         let mut narrow = Self { turns, places: vec![None; count], ..Self::default() };
         narrow.place(graph, &is_narrow);
@@ -141,6 +143,11 @@ impl Narrow {
         }
     }
 
+    /// How many.
+    pub fn sites(&self) -> usize {
+        self.runs.iter().map(|run| run.sites).sum()
+    }
+
     /// Where a site's columns lie.
     pub fn at(&self, site: Site) -> usize {
         self.places[site].expect("every operand of a narrow site has columns")
@@ -162,7 +169,7 @@ fn can_be_narrow(graph: &Graph, site: Site) -> bool {
 /// that are too short are narrow no more. Inputs and constants, which do nothing, interrupt no stretch.
 fn stretches(graph: &Graph, is_narrow: &mut [bool]) -> (Vec<Range<Site>>, Vec<Turn>) {
     let (mut stretches, mut turns) = (Vec::new(), Vec::new());
-    let does_nothing = |s: Site| matches!(graph.nodes[s].op, Op::Input(_) | Op::Constant(_));
+    let does_nothing = |s: Site| graph.nodes[s].op.is_given();
     let mut site = 0;
     while site < is_narrow.len() {
         let ends = (site..is_narrow.len()).find(|&s| !is_narrow[s] && !does_nothing(s));

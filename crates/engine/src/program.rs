@@ -113,7 +113,7 @@ pub struct Program {
     pub(crate) linear_at: Vec<Option<usize>>,
     /// The step's instructions, one by one; `narrow` has them in runs.
     pub(crate) turns: Vec<Turn>,
-    pub(crate) narrow: Narrow,
+    pub(crate) narrow: Arc<Narrow>,
     /// The longest rollout: the shortest learned table, if there is one.
     pub(crate) max_steps: Option<usize>,
 }
@@ -207,7 +207,18 @@ impl Program {
 
     /// Sites of the step that run column by column: narrow arithmetic, such as dynamics are made of.
     pub fn sites_in_columns(&self) -> usize {
-        self.narrow.runs.iter().map(|run| run.sites).sum()
+        self.narrow.sites()
+    }
+
+    /// The narrow sites without `fed`, which run one by one because their values come from elsewhere.
+    pub(crate) fn narrow_without(&self, fed: &[Site]) -> Arc<Narrow> {
+        if !self.narrow.runs.iter().flat_map(|run| &run.gives).any(|site| fed.contains(site)) {
+            return self.narrow.clone();
+        }
+        let bounded = self.bounds.iter().map(|b| b.site);
+        let observed: Vec<Site> = self.step.preset.iter().copied().chain(bounded).collect();
+        let stays = |site: Site| !self.feeds[site].is_empty() || fed.contains(&site);
+        Arc::new(Narrow::new(&self.step, stays, &observed))
     }
 
     /// The longest rollout, where a learned table limits it.
@@ -354,7 +365,7 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
     Ok(Program {
         linear_at: (0..step.nodes.len()).map(linear_at).collect(),
         turns: (0..step.nodes.len()).map(Turn::Site).collect(),
-        narrow,
+        narrow: Arc::new(narrow),
         step,
         condition,
         tokens: inner.tokens,

@@ -38,7 +38,7 @@ pub enum RollError {
 
 impl<R: Real> Model<R> {
     /// Rolls the batch whose inputs `rollout` holds; returns the loss.
-    pub fn roll_into(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
+    pub(crate) fn roll_into(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
         if !Arc::ptr_eq(self.program(), rollout.program()) {
             return Err(RollError::WrongProgram);
         }
@@ -58,7 +58,7 @@ impl<R: Real> Model<R> {
     }
 
     /// Rolls while checking every value; for finding where a non-finite number begins.
-    pub fn roll_checked(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
+    pub(crate) fn roll_checked(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
         if !Arc::ptr_eq(self.program(), rollout.program()) {
             return Err(RollError::WrongProgram);
         }
@@ -79,11 +79,14 @@ impl<R: Real> Model<R> {
             check_condition(rollout)?;
         }
         rollout.row_loss.fill(0.0);
-        // What is fed from outside or watched runs one by one, to the same bits.
-        rollout.columns.used = !CHECKED && rollout.fixed.is_empty();
-        let narrow = &program.narrow;
+        // What is watched runs one by one, to the same bits.
+        rollout.columns.used = !CHECKED;
+        let narrow = &rollout.narrow.clone();
         let turns = if rollout.columns.used { &narrow.turns } else { &program.turns };
+        let is_given = |site: Site| program.step.nodes[site].op.is_given();
         for t in 0..rollout.steps() {
+            // Nothing computes these, and a run of narrow sites may read them before their turn.
+            rollout.feed(t, is_given);
             for &turn in turns {
                 let site = match turn {
                     Turn::Site(site) => site,
@@ -94,14 +97,7 @@ impl<R: Real> Model<R> {
                 };
                 let op = &program.step.nodes[site].op;
                 op.forward(Forward { model: self, rollout, at: At::step(site, t) });
-                for fixed in &rollout.fixed {
-                    if fixed.site == site && (fixed.first..fixed.last).contains(&t) {
-                        let range = rollout.step.frame.range(site, t);
-                        let at = (t - fixed.first) * range.len();
-                        rollout.step.values[range.clone()]
-                            .copy_from_slice(&fixed.values[at..at + range.len()]);
-                    }
-                }
+                rollout.feed(t, |fed| fed == site);
                 if CHECKED {
                     let node = &program.step.nodes[site];
                     Fault::find(Phase::Forward, node, t, rollout.value(site, t))

@@ -11,9 +11,8 @@ use crate::trace::Scope;
 
 impl<R: Real> Model<R> {
     pub(crate) fn run_columns(&self, rollout: &mut Rollout<R>, run: &Run, t: usize) {
-        let narrow = &self.program().narrow;
         let all_rows = rollout.rows();
-        let Rollout { step, columns, .. } = rollout;
+        let Rollout { step, columns, narrow, .. } = rollout;
         let (file, _) = columns.file.as_chunks_mut();
         for (group, file) in file.chunks_exact_mut(narrow.columns).enumerate() {
             let rows = |range: std::ops::Range<usize>| {

@@ -8,6 +8,7 @@ use backcut_kernels::{Aligned, Real};
 
 use crate::forward::{Fixed, ForwardError, ForwardSpec};
 use crate::graph::{Frame, Graph};
+use crate::narrow::Narrow;
 use crate::ops::{Constant, Op};
 use crate::program::{CacheSite, Program, TokenSite};
 use crate::trace::{Scope, Site};
@@ -52,10 +53,9 @@ pub(crate) struct Columns<R> {
 }
 
 impl<R: Real> Columns<R> {
-    fn new(program: &Program, rows: usize, steps: usize) -> Self {
+    fn new(narrow: &Narrow, rows: usize, steps: usize) -> Self {
         let groups = rows.div_ceil(ROWS);
         let numbers = |columns: usize| Aligned::zeros(columns * groups * ROWS);
-        let narrow = &program.narrow;
         Self { used: false, file: numbers(narrow.columns), kept: numbers(narrow.kept * steps) }
     }
 
@@ -113,6 +113,8 @@ pub struct Rollout<R> {
     pub(crate) spec: ForwardSpec<R>,
     pub(crate) fixed: Vec<Fixed<R>>,
     pub(crate) step: Record<R>,
+    /// The program's narrow sites, without those that are fed.
+    pub(crate) narrow: Arc<Narrow>,
     pub(crate) columns: Columns<R>,
     pub(crate) condition: Record<R>,
     pub(crate) caches: Vec<Attended<R>>,
@@ -128,13 +130,14 @@ pub struct Rollout<R> {
 
 impl<R: Real> Rollout<R> {
     /// Storage for `rows` trajectories of `steps` steps (a prefix included).
-    pub fn new(
+    pub(crate) fn new(
         program: &Arc<Program>,
         rows: usize,
         steps: usize,
         spec: ForwardSpec<R>,
     ) -> Result<Self, ForwardError> {
         let fixed = spec.check(program, rows, steps)?;
+        let narrow = program.narrow_without(&fixed.iter().map(|f| f.site).collect::<Vec<_>>());
         let tokens = program.tokens();
         let caches = program
             .caches
@@ -153,7 +156,8 @@ impl<R: Real> Rollout<R> {
             steps,
             fixed,
             step: Record::new(&program.step, rows, steps),
-            columns: Columns::new(program, rows, steps),
+            columns: Columns::new(&narrow, rows, steps),
+            narrow,
             condition: Record::new(&program.condition, rows * tokens, 1),
             caches,
             crosses: over_tokens(&program.crosses, steps),
@@ -192,8 +196,7 @@ impl<R: Real> Rollout<R> {
     pub fn bytes(&self) -> usize {
         let attended = self.caches.iter().chain(&self.crosses).chain(&self.sets);
         let initial = self.initial_states.iter().chain(&self.initial_registers);
-        let given = self.spec.overrides.iter().map(|o| &o.values);
-        let outside = self.fixed.iter().map(|f| &f.values).chain(given);
+        let outside = self.fixed.iter().map(|f| &f.values);
         self.step.bytes()
             + self.columns.bytes()
             + self.condition.bytes()
@@ -213,7 +216,22 @@ impl<R: Real> Rollout<R> {
 
     /// Whether a site's value was fed from outside at step `t`.
     pub(crate) fn is_fixed(&self, site: Site, t: usize) -> bool {
-        self.fixed.iter().any(|f| f.site == site && (f.first..f.last).contains(&t))
+        self.fixed.iter().any(|f| f.site == site && f.steps.contains(&t))
+    }
+
+    /// Puts what is fed at step `t` in the place of the sites' own values.
+    pub(crate) fn feed(&mut self, t: usize, is_due: impl Fn(Site) -> bool) {
+        let Self { fixed, step, .. } = self;
+        for fixed in fixed.iter().filter(|f| f.steps.contains(&t) && is_due(f.site)) {
+            let to = step.frame.range(fixed.site, t);
+            let from = (t - fixed.steps.start) * to.len();
+            step.values[to.clone()].copy_from_slice(&fixed.values[from..][..to.len()]);
+        }
+    }
+
+    /// Sites that run column by column: the program's, but for those that are fed.
+    pub fn sites_in_columns(&self) -> usize {
+        self.narrow.sites()
     }
 
     /// Where to write a per-step input, `[step][row][column]`.
@@ -233,6 +251,14 @@ impl<R: Real> Rollout<R> {
         Some(&mut self.condition.values[range])
     }
 
+    /// Where to write the values of a site that the spec says is fed, `[step][row][column]` over the steps
+    /// at which it is. They stay until they are written again.
+    pub fn fed_mut(&mut self, name: &str) -> Option<&mut [R]> {
+        self.rolled = false;
+        let site = self.program.tap(name)?;
+        self.fixed.iter_mut().find(|f| f.site == site).map(|f| &mut f.values[..])
+    }
+
     /// Where to write the first value of a state or register, `[row][column]`.
     pub fn initial_mut(&mut self, name: &str) -> Option<&mut [R]> {
         self.rolled = false;
@@ -246,7 +272,7 @@ impl<R: Real> Rollout<R> {
     /// Values of a tap, state, register or input at one step, `[row][column]`.
     ///
     /// Other sites are kept only where a derivative needs them. Narrow ones among them are rows after
-    /// [`crate::Model::roll_checked`] alone; otherwise this is what such a roll left behind, or zeros.
+    /// [`crate::Executor::roll_checked`] alone; otherwise this is what such a roll left behind, or zeros.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
         &self.step.values[self.step.frame.range(site, t)]
     }

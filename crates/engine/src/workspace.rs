@@ -120,12 +120,12 @@ pub struct Workspace<R> {
 
 impl<R: Real> Workspace<R> {
     /// Storage for differentiating `rollout` (or any other of its shape) under `cuts`.
-    pub fn new(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
+    pub(crate) fn new(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
         Self::with(rollout, cuts, DEFAULT_CHUNK, true)
     }
 
     /// The same with a chosen chunk length; it changes speed, never bits.
-    pub fn with_chunk(
+    pub(crate) fn with_chunk(
         rollout: &Rollout<R>,
         cuts: &[Cut],
         chunk: usize,
@@ -134,7 +134,7 @@ impl<R: Real> Workspace<R> {
     }
 
     /// One lane per entry of `cuts`, never shared: each will have seeds of its own.
-    pub fn for_seeds(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
+    pub(crate) fn for_seeds(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
         Self::with(rollout, cuts, DEFAULT_CHUNK, false)
     }
 

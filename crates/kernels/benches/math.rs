@@ -6,7 +6,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use backcut_kernels::math::slices::{
-    map_atanh, map_cos, map_exp, map_ln, map_sigmoid, map_sin, map_tan, map_tanh,
+    map_atanh_on, map_cos_on, map_exp_on, map_ln_on, map_sigmoid_on, map_sin_on, map_tan_on,
+    map_tanh_on,
 };
 use backcut_kernels::{Isa, Real};
 
@@ -37,14 +38,14 @@ fn report<R: Real>() {
         })
         .collect();
     let maps: [(&str, Map<R>); 8] = [
-        ("exp", map_exp),
-        ("ln", map_ln),
-        ("sin", map_sin),
-        ("cos", map_cos),
-        ("tan", map_tan),
-        ("tanh", map_tanh),
-        ("atanh", map_atanh),
-        ("sigmoid", map_sigmoid),
+        ("exp", map_exp_on),
+        ("ln", map_ln_on),
+        ("sin", map_sin_on),
+        ("cos", map_cos_on),
+        ("tan", map_tan_on),
+        ("tanh", map_tanh_on),
+        ("atanh", map_atanh_on),
+        ("sigmoid", map_sigmoid_on),
     ];
     for isa in Isa::available() {
         for (name, map) in maps {

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use backcut_kernels::Isa;
-use backcut_kernels::hash::hash_values;
+use backcut_kernels::hash::hash_values_on;
 use backcut_kernels::random::Stream;
 
 const ROUNDS: usize = 9;
@@ -40,10 +40,10 @@ fn main() {
     let double = vec![0.5f64; 93_000];
     for isa in Isa::available() {
         let f32_time = seconds(|| {
-            black_box(hash_values(isa, 0, black_box(&single)));
+            black_box(hash_values_on(isa, 0, black_box(&single)));
         });
         let f64_time = seconds(|| {
-            black_box(hash_values(isa, 0, black_box(&double)));
+            black_box(hash_values_on(isa, 0, black_box(&double)));
         });
         println!(
             "hash of 93000 values, {isa}: f32 {:.1} us ({:.1} GB/s), f64 {:.1} us ({:.1} GB/s)",

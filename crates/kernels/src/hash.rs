@@ -19,7 +19,7 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 dispatch! {
     /// Hash of `values` in order; chain slices by passing the hash of one as the `seed` of the next.
-    pub fn hash_values<R: Real>(seed: u64, values: &[R]) -> u64 = hash_body;
+    pub fn hash_values, hash_values_on<R: Real>(seed: u64, values: &[R]) -> u64 = hash_body;
 }
 
 #[inline(always)]

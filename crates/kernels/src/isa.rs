@@ -96,12 +96,27 @@ impl FromStr for Isa {
     }
 }
 
-/// Defines a public kernel that runs `$body` compiled for the code path that `isa` names.
+/// Defines a public kernel that runs `$body` compiled for the code path that `isa` names. With two names,
+/// `sum, sum_on`, the first is for callers who do not choose: it takes no `isa` and detects.
 ///
 /// `$body` must be `#[inline(always)]` safe code: it is inlined into one wrapper per path, so the
 /// compiler vectorises the same source three times. Nothing else in the
 /// workspace is `unsafe`, but for the vector registers of `product`.
 macro_rules! dispatch {
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident, $on:ident<R: Real>($($arg:ident: $ty:ty),* $(,)?)
+        $(-> $ret:ty)? = $body:path;
+    ) => {
+        $crate::isa::dispatch! {
+            #[doc = concat!("[`", stringify!($name), "`] on a chosen code path: the same bits.")]
+            $vis fn $on<R: Real>($($arg: $ty),*) $(-> $ret)? = $body;
+        }
+        $(#[$meta])*
+        $vis fn $name<R: Real>($($arg: $ty),*) $(-> $ret)? {
+            $on($crate::Isa::detect(), $($arg),*)
+        }
+    };
     (
         $(#[$meta:meta])*
         $vis:vis fn $name:ident<R: Real $(, $set:ident: $bound:ident)*>($($arg:ident: $ty:ty),* $(,)?)

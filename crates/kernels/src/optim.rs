@@ -59,8 +59,13 @@ impl<R: Real> Step<R> {
 }
 
 /// The Euclidean norm of the whole gradient, in `f64` and in logical order.
-pub fn global_norm<R: Real>(isa: Isa, gradient: &[R]) -> f64 {
-    reduce::norm_squared(isa, gradient).sqrt()
+pub fn global_norm<R: Real>(gradient: &[R]) -> f64 {
+    global_norm_on(Isa::detect(), gradient)
+}
+
+/// [`global_norm`] on a chosen code path: the same bits.
+pub fn global_norm_on<R: Real>(isa: Isa, gradient: &[R]) -> f64 {
+    reduce::norm_squared_on(isa, gradient).sqrt()
 }
 
 #[inline(always)]
@@ -79,12 +84,12 @@ fn scale_into_body<R: Real>(factor: R, x: &[R], scaled: &mut [R]) {
 
 dispatch! {
     /// Writes every element times `factor`: the bits of [`scale`].
-    pub fn scale_into<R: Real>(factor: R, x: &[R], scaled: &mut [R]) = scale_into_body;
+    pub fn scale_into, scale_into_on<R: Real>(factor: R, x: &[R], scaled: &mut [R]) = scale_into_body;
 }
 
 dispatch! {
     /// Multiplies every element by `factor`.
-    pub fn scale<R: Real>(factor: R, x: &mut [R]) = scale_body;
+    pub fn scale, scale_on<R: Real>(factor: R, x: &mut [R]) = scale_body;
 }
 
 /// One weight's step: `(theta', m', v')`.
@@ -124,18 +129,18 @@ fn adamw_update_body<R: Real>(
 }
 
 dispatch! {
-    fn adamw_dispatched<R: Real>(s: Step<R>, theta: &mut [R], m: &mut [R], v: &mut [R], g: &[R]) = adamw_body;
+    /// [`adamw`] by prepared scalars.
+    pub fn adamw_by, adamw_by_on<R: Real>(s: Step<R>, theta: &mut [R], m: &mut [R], v: &mut [R], g: &[R]) = adamw_body;
 }
 
 dispatch! {
     /// [`adamw_update`] by prepared scalars, for one range of the parameters after the other.
-    pub fn adamw_update_by<R: Real>(s: Step<R>, theta: &[R], m: &[R], v: &[R], g: &[R], update: &mut [R]) = adamw_update_body;
+    pub fn adamw_update_by, adamw_update_by_on<R: Real>(s: Step<R>, theta: &[R], m: &[R], v: &[R], g: &[R], update: &mut [R]) = adamw_update_body;
 }
 
 /// One AdamW step in place. `step` counts from 1; `factor` is the clipping factor, applied to the
 /// gradient on the way in so that clipping costs no pass of its own.
 pub fn adamw<R: Real>(
-    isa: Isa,
     settings: &AdamW,
     step: u64,
     factor: R,
@@ -144,13 +149,12 @@ pub fn adamw<R: Real>(
     v: &mut [R],
     gradient: &[R],
 ) {
-    adamw_dispatched(isa, Step::new(settings, step, factor), theta, m, v, gradient);
+    adamw_by(Step::new(settings, step, factor), theta, m, v, gradient);
 }
 
 /// What [`adamw`] would add to the parameters, the float difference `theta' - theta`, without taking the
 /// step: the same arithmetic, a third of the memory traffic.
 pub fn adamw_update<R: Real>(
-    isa: Isa,
     settings: &AdamW,
     step: u64,
     factor: R,
@@ -161,7 +165,7 @@ pub fn adamw_update<R: Real>(
     update: &mut [R],
 ) {
     let scalars = Step::new(settings, step, factor);
-    adamw_update_by(isa, scalars, theta, m, v, gradient, update);
+    adamw_update_by(scalars, theta, m, v, gradient, update);
 }
 
 /// `base^exponent` by repeated squaring: `powi` is left to the platform, this is not.

@@ -11,9 +11,9 @@ mod order;
 mod sequence;
 mod survey;
 
-pub use order::{count_below, keep_between};
+pub use order::{count_below, count_below_on, keep_between, keep_between_on};
 pub use sequence::add_in_sequence;
-pub use survey::{Fill, Survey, Term, survey, widen};
+pub use survey::{Fill, Survey, Term, survey, survey_on, widen, widen_on};
 
 /// The number of partial sums.
 pub const LANES: usize = 16;
@@ -123,28 +123,28 @@ fn distance_squared_body<R: Real>(a: &[R], b: &[R]) -> f64 {
 
 dispatch! {
     /// The ordered sum of `x`.
-    pub fn sum<R: Real>(x: &[R]) -> R = sum_body;
+    pub fn sum, sum_on<R: Real>(x: &[R]) -> R = sum_body;
 }
 dispatch! {
     /// The ordered scalar product of `a` and `b` (`b` at least as long).
-    pub fn dot<R: Real>(a: &[R], b: &[R]) -> R = dot_body;
+    pub fn dot, dot_on<R: Real>(a: &[R], b: &[R]) -> R = dot_body;
 }
 dispatch! {
     /// The squared Euclidean norm, accumulated in `f64` whatever the precision of `x`.
-    pub fn norm_squared<R: Real>(x: &[R]) -> f64 = norm_squared_body;
+    pub fn norm_squared, norm_squared_on<R: Real>(x: &[R]) -> f64 = norm_squared_body;
 }
 dispatch! {
     /// The scalar product accumulated in `f64` whatever the precision of the operands.
-    pub fn dot_wide<R: Real>(a: &[R], b: &[R]) -> f64 = dot_wide_body;
+    pub fn dot_wide, dot_wide_on<R: Real>(a: &[R], b: &[R]) -> f64 = dot_wide_body;
 }
 dispatch! {
     /// The squared Euclidean norm of `a - b`, formed and accumulated in `f64`: exactly 0 where the two
     /// agree in every bit, which `|a|^2 - 2 a.b + |b|^2` is not.
-    pub fn distance_squared<R: Real>(a: &[R], b: &[R]) -> f64 = distance_squared_body;
+    pub fn distance_squared, distance_squared_on<R: Real>(a: &[R], b: &[R]) -> f64 = distance_squared_body;
 }
 dispatch! {
     /// The squared Euclidean norm of `(a - b) - (c - d)`, formed and accumulated in `f64`.
-    pub fn double_difference_squared<R: Real>(a: &[R], b: &[R], c: &[R], d: &[R]) -> f64 = double_difference_squared_body;
+    pub fn double_difference_squared, double_difference_squared_on<R: Real>(a: &[R], b: &[R], c: &[R], d: &[R]) -> f64 = double_difference_squared_body;
 }
 
 #[cfg(test)]
@@ -159,8 +159,8 @@ mod tests {
             (0..37).map(|i| if i == 35 { 1.0 + 2f32.powi(-20) } else { 1.0 }).collect();
         let b = vec![1f32; 37];
         for isa in Isa::available() {
-            assert_eq!(distance_squared(isa, &a, &b), 2f64.powi(-40), "{isa}");
-            assert_eq!(distance_squared(isa, &a, &a), 0.0, "{isa}");
+            assert_eq!(distance_squared_on(isa, &a, &b), 2f64.powi(-40), "{isa}");
+            assert_eq!(distance_squared_on(isa, &a, &a), 0.0, "{isa}");
         }
     }
 
@@ -179,7 +179,11 @@ mod tests {
             let wide = |x: &[f32], i: usize| f64::from(x[i]);
             let twice = sum(&|i| (wide(&a, i) - wide(&b, i)) - (wide(&c, i) - wide(&d, i)));
             for isa in Isa::available() {
-                assert_eq!(double_difference_squared(isa, &a, &b, &c, &d), twice, "{isa} n = {n}");
+                assert_eq!(
+                    double_difference_squared_on(isa, &a, &b, &c, &d),
+                    twice,
+                    "{isa} n = {n}"
+                );
             }
         }
     }
@@ -198,7 +202,7 @@ mod tests {
                 }
             }
             for isa in Isa::available() {
-                assert_eq!(sum(isa, &x).to_bits(), partial[0].to_bits(), "{isa} n = {n}");
+                assert_eq!(sum_on(isa, &x).to_bits(), partial[0].to_bits(), "{isa} n = {n}");
             }
         }
     }

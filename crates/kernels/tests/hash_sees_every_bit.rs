@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backcut_kernels::hash::hash_values;
+use backcut_kernels::hash::hash_values_on;
 use backcut_kernels::{Isa, Real};
 
 fn values<R: Real>(n: usize) -> Vec<R> {
@@ -13,11 +13,11 @@ fn values<R: Real>(n: usize) -> Vec<R> {
 #[test]
 fn hashes_are_pinned() {
     for isa in Isa::available() {
-        assert_eq!(hash_values::<f32>(isa, 0, &[]), 0x1086_ec8e_fb74_0b32);
-        assert_eq!(hash_values(isa, 0, &values::<f32>(1)), 0xab56_ef4f_d4cc_da79);
-        assert_eq!(hash_values(isa, 0, &values::<f32>(100)), 0xc6eb_f7c2_7780_db9e);
-        assert_eq!(hash_values(isa, 0, &values::<f64>(100)), 0x48d7_2c91_7bd7_c3bc);
-        assert_eq!(hash_values(isa, 7, &values::<f64>(100)), 0xcdf0_7a73_1a53_e624);
+        assert_eq!(hash_values_on::<f32>(isa, 0, &[]), 0x1086_ec8e_fb74_0b32);
+        assert_eq!(hash_values_on(isa, 0, &values::<f32>(1)), 0xab56_ef4f_d4cc_da79);
+        assert_eq!(hash_values_on(isa, 0, &values::<f32>(100)), 0xc6eb_f7c2_7780_db9e);
+        assert_eq!(hash_values_on(isa, 0, &values::<f64>(100)), 0x48d7_2c91_7bd7_c3bc);
+        assert_eq!(hash_values_on(isa, 7, &values::<f64>(100)), 0xcdf0_7a73_1a53_e624);
     }
 }
 
@@ -27,8 +27,8 @@ fn every_path_gives_the_same_hash() {
         for isa in Isa::available() {
             let portable = Isa::portable();
             let (x, y) = (values::<f32>(n), values::<f64>(n));
-            assert_eq!(hash_values(isa, 1, &x), hash_values(portable, 1, &x));
-            assert_eq!(hash_values(isa, 1, &y), hash_values(portable, 1, &y));
+            assert_eq!(hash_values_on(isa, 1, &x), hash_values_on(portable, 1, &x));
+            assert_eq!(hash_values_on(isa, 1, &y), hash_values_on(portable, 1, &y));
         }
     }
 }
@@ -37,22 +37,22 @@ fn every_path_gives_the_same_hash() {
 fn one_flipped_bit_anywhere_changes_the_hash() {
     let isa = Isa::detect();
     let mut single = values::<f32>(101);
-    let mut seen = BTreeSet::from([hash_values(isa, 0, &single)]);
+    let mut seen = BTreeSet::from([hash_values_on(isa, 0, &single)]);
     for i in 0..single.len() {
         let before = single[i];
         for bit in 0..32 {
             single[i] = f32::from_bits(before.to_bits() ^ (1 << bit));
-            assert!(seen.insert(hash_values(isa, 0, &single)), "element {i}, bit {bit}");
+            assert!(seen.insert(hash_values_on(isa, 0, &single)), "element {i}, bit {bit}");
         }
         single[i] = before;
     }
     let mut double = values::<f64>(101);
-    let mut seen = BTreeSet::from([hash_values(isa, 0, &double)]);
+    let mut seen = BTreeSet::from([hash_values_on(isa, 0, &double)]);
     for i in 0..double.len() {
         let before = double[i];
         for bit in 0..64 {
             double[i] = f64::from_bits(before.to_bits() ^ (1 << bit));
-            assert!(seen.insert(hash_values(isa, 0, &double)), "element {i}, bit {bit}");
+            assert!(seen.insert(hash_values_on(isa, 0, &double)), "element {i}, bit {bit}");
         }
         double[i] = before;
     }
@@ -62,21 +62,21 @@ fn one_flipped_bit_anywhere_changes_the_hash() {
 fn order_length_seed_and_width_change_the_hash() {
     let isa = Isa::detect();
     let x = values::<f32>(101);
-    let mut seen = BTreeSet::from([hash_values(isa, 0, &x)]);
+    let mut seen = BTreeSet::from([hash_values_on(isa, 0, &x)]);
     for i in 0..x.len() {
         for j in 0..i {
             let mut swapped = x.clone();
             swapped.swap(i, j);
-            assert!(seen.insert(hash_values(isa, 0, &swapped)), "swap of {i} and {j}");
+            assert!(seen.insert(hash_values_on(isa, 0, &swapped)), "swap of {i} and {j}");
         }
     }
     for n in 0..101 {
         // Prefixes, and zeros only: nothing but the length tells them apart.
-        assert!(seen.insert(hash_values(isa, 0, &x[..n])), "prefix of {n}");
-        assert!(seen.insert(hash_values(isa, 0, &vec![0f32; n])) || n == 0, "{n} zeros");
-        assert!(seen.insert(hash_values(isa, 0, &vec![0f64; n])), "{n} wide zeros");
+        assert!(seen.insert(hash_values_on(isa, 0, &x[..n])), "prefix of {n}");
+        assert!(seen.insert(hash_values_on(isa, 0, &vec![0f32; n])) || n == 0, "{n} zeros");
+        assert!(seen.insert(hash_values_on(isa, 0, &vec![0f64; n])), "{n} wide zeros");
     }
     for seed in 1..100 {
-        assert!(seen.insert(hash_values(isa, seed, &x)), "seed {seed}");
+        assert!(seen.insert(hash_values_on(isa, seed, &x)), "seed {seed}");
     }
 }

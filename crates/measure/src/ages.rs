@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use backcut_engine::{Cut, gradient_by_age};
+use backcut_engine::Cut;
 use backcut_kernels::{Real, optim, reduce};
 
 use crate::finding::Finding;
@@ -43,17 +43,17 @@ pub fn age_name(bin: &Range<usize>) -> String {
 
 /// Splits the gradient of `cut` by age, at the batch that the rig has rolled.
 pub fn ages<R: Real>(rig: &Rig<R>, cut: Cut) -> Result<Vec<Finding>, MeasureError> {
-    let (isa, rollout) = (rig.model().isa(), rig.rollout());
+    let rollout = rig.rollout();
     let bins = age_bins(rollout.steps() - rollout.spec().prefix);
-    let parts = gradient_by_age(rig.model(), rollout, cut, &bins)?;
-    let norms: Vec<f64> = parts.iter().map(|part| optim::global_norm(isa, part)).collect();
+    let parts = rig.executor().gradient_by_age(rig.model(), rollout, cut, &bins)?;
+    let norms: Vec<f64> = parts.iter().map(|part| optim::global_norm(part)).collect();
     let lengths: f64 = norms.iter().sum();
     let mut findings = Vec::new();
     let mut sum = vec![R::ZERO; parts.first().map_or(0, Vec::len)];
     let mut reach = 0.0;
     for ((bin, part), norm) in bins.iter().zip(&parts).zip(&norms) {
         sum.iter_mut().zip(part).for_each(|(s, p)| *s += *p);
-        reach = optim::global_norm(isa, &sum);
+        reach = optim::global_norm(&sum);
         let name = age_name(bin);
         findings.push(Finding::new("age.norm", cut, &name, *norm));
         findings.push(Finding::new("age.reach", cut, &name, reach));
@@ -65,7 +65,7 @@ pub fn ages<R: Real>(rig: &Rig<R>, cut: Cut) -> Result<Vec<Finding>, MeasureErro
     });
     if let Some(index) = rig.find(cut) {
         let whole = rig.gradient(index);
-        let rest = reduce::distance_squared(isa, &sum, whole).sqrt();
+        let rest = reduce::distance_squared(&sum, whole).sqrt();
         findings.push(if rig.norm(index) > 0.0 {
             Finding::new("age.rest", cut, ALL, rest / rig.norm(index))
         } else {

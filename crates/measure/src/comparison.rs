@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use backcut_engine::{Cut, MemoryCredit};
+use backcut_kernels::Real;
 use backcut_kernels::reduce::{Fill, Term, survey, widen};
-use backcut_kernels::{Isa, Real};
 
 use crate::geometry::Geometry;
 use crate::groups::Group;
@@ -56,23 +56,23 @@ impl Plan {
     }
 
     /// Compares the vectors of a layer, of which `fill` writes the range it is asked for.
-    pub fn compare<'a>(&'a self, isa: Isa, fill: &'a mut Fill<'a>) -> Comparison {
-        self.sum(isa, self.terms.clone(), fill)
+    pub fn compare<'a>(&'a self, fill: &'a mut Fill<'a>) -> Comparison {
+        self.sum(self.terms.clone(), fill)
     }
 
     /// Compares raw gradients: the retained pairs as well.
-    pub fn compare_raw<R: Real>(&self, isa: Isa, gradients: &[&[R]]) -> Comparison {
+    pub fn compare_raw<R: Real>(&self, gradients: &[&[R]]) -> Comparison {
         let mut terms = self.terms.clone();
         for term in self.retained.iter().flat_map(|&(a, b)| [dot(a, b), distance(a, b)]) {
             if !terms.contains(&term) {
                 terms.push(term);
             }
         }
-        self.sum(isa, terms, &mut |i, range, tile| widen(isa, &gradients[i][range], tile))
+        self.sum(terms, &mut |i, range, tile| widen(&gradients[i][range], tile))
     }
 
-    fn sum<'a>(&'a self, isa: Isa, terms: Vec<Term>, fill: &'a mut Fill<'a>) -> Comparison {
-        let found = survey(isa, self.cuts, &terms, &self.pieces, fill);
+    fn sum<'a>(&'a self, terms: Vec<Term>, fill: &'a mut Fill<'a>) -> Comparison {
+        let found = survey(self.cuts, &terms, &self.pieces, fill);
         let mut groups = vec![vec![0.0; self.groups]; terms.len()];
         for (sums, owner) in found.pieces.iter().zip(&self.owners) {
             for (group, sum) in groups.iter_mut().zip(sums) {
@@ -188,22 +188,21 @@ mod tests {
         };
         let vectors = [37, 41, 5, 11, 1201, 7].map(vector);
         let vectors: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
-        let isa = Isa::detect();
         let plan = Plan::new(&groups, &Cut::SIX);
-        let found = plan.compare_raw(isa, &vectors);
+        let found = plan.compare_raw(&vectors);
         let against_full = (0..vectors.len()).map(|i| (i, 0));
         for (a, b) in against_full.chain(plan.retained.iter().copied()) {
-            let pair = |group: &Group| Geometry::of(isa, group, vectors[a], vectors[b]);
+            let pair = |group: &Group| Geometry::of(group, vectors[a], vectors[b]);
             assert_eq!(found.whole(a, b), pair(&Group::whole(n)), "{a} {b}");
             assert_eq!(found.groups(a, b), groups.each_ref().map(pair), "{a} {b}");
         }
         let place = |cut: Cut| Cut::SIX.iter().position(|c| *c == cut).unwrap();
         for (a, b) in PLACEMENTS.map(|(a, b)| (place(a), place(b))) {
-            let pair = |group: &Group| Geometry::of(isa, group, vectors[a], vectors[b]).distance;
+            let pair = |group: &Group| Geometry::of(group, vectors[a], vectors[b]).distance;
             assert_eq!(found.distances(a, b), groups.each_ref().map(pair), "{a} {b}");
         }
         let four = FOUR.map(place);
         let [a, b, c, d] = four.map(|i| vectors[i]);
-        assert_eq!(found.cross(four), reduce::double_difference_squared(isa, a, b, c, d));
+        assert_eq!(found.cross(four), reduce::double_difference_squared(a, b, c, d));
     }
 }

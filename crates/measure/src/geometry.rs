@@ -5,7 +5,7 @@
 //! denominator has no value and says why.
 
 use backcut_engine::Cut;
-use backcut_kernels::{Isa, Real, reduce};
+use backcut_kernels::{Real, reduce};
 
 use crate::finding::Finding;
 use crate::groups::{ALL, Group};
@@ -25,14 +25,14 @@ pub struct Geometry {
 
 impl Geometry {
     /// Compares parts of two vectors.
-    pub fn of<R: Real>(isa: Isa, group: &Group, a: &[R], b: &[R]) -> Self {
+    pub fn of<R: Real>(group: &Group, a: &[R], b: &[R]) -> Self {
         let mut total = Self::default();
         for range in &group.ranges {
             let (a, b) = (&a[range.clone()], &b[range.clone()]);
-            total.square += reduce::norm_squared(isa, a);
-            total.reference += reduce::norm_squared(isa, b);
-            total.dot += reduce::dot_wide(isa, a, b);
-            total.distance += reduce::distance_squared(isa, a, b);
+            total.square += reduce::norm_squared(a);
+            total.reference += reduce::norm_squared(b);
+            total.dot += reduce::dot_wide(a, b);
+            total.distance += reduce::distance_squared(a, b);
         }
         total
     }
@@ -107,10 +107,9 @@ mod tests {
     #[test]
     fn zero_vectors_have_no_ratio_and_no_cosine() {
         let group = Group::whole(2);
-        let isa = Isa::detect();
-        let zero_reference = Geometry::of(isa, &group, &[1.0f32, 2.0], &[0.0, 0.0]);
+        let zero_reference = Geometry::of(&group, &[1.0f32, 2.0], &[0.0, 0.0]);
         assert_eq!((zero_reference.ratio(), zero_reference.cosine()), (None, None));
-        let zero = Geometry::of(isa, &group, &[0.0f32, 0.0], &[3.0, 4.0]);
+        let zero = Geometry::of(&group, &[0.0f32, 0.0], &[3.0, 4.0]);
         assert_eq!((zero.ratio(), zero.difference(), zero.cosine()), (Some(0.0), Some(1.0), None));
         for finding in zero_reference.report("gradient", "FD", "x", Cut::FF) {
             assert_eq!(finding.value.is_none(), !finding.note.is_empty(), "{finding:?}");
@@ -121,7 +120,7 @@ mod tests {
     fn a_vector_is_at_no_distance_from_itself() {
         let group = Group::whole(3);
         let x = [0.1f32, -7e-9, 3e7];
-        let same = Geometry::of(Isa::detect(), &group, &x, &x);
+        let same = Geometry::of(&group, &x, &x);
         assert_eq!(
             (same.difference(), same.ratio(), same.cosine()),
             (Some(0.0), Some(1.0), Some(1.0))

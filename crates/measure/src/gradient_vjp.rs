@@ -4,7 +4,7 @@
 //! memory, so what remains is the step's own derivative. Five steps from the first to the last show
 //! whether it drifts along the rollout.
 
-use backcut_engine::{Cut, MemoryCredit, Seeds, StateCredit, Workspace};
+use backcut_engine::{Cut, MemoryCredit, Seeds, StateCredit};
 use backcut_kernels::{Real, reduce};
 use backcut_stats::quantile::quantiles;
 
@@ -34,7 +34,8 @@ pub fn action_norms<R: Real>(rig: &Rig<R>) -> Result<Vec<Finding>, MeasureError>
     let width = program.width(site);
     let (all_rows, rows) = (rollout.rows(), rollout.rows().min(ROWS));
     let lanes = rows * width;
-    let mut workspace = Workspace::for_seeds(rollout, &vec![Cut { state, memory }; lanes])?;
+    let mut workspace =
+        rig.executor().workspace_for_seeds(rollout, &vec![Cut { state, memory }; lanes])?;
     let zeros = vec![R::ZERO; rollout.steps() * all_rows * width];
     let seed = || Seeds { loss: R::ZERO, taps: vec![(ACTION.to_owned(), zeros.clone())] };
     let mut seeds: Vec<Seeds<R>> = (0..lanes).map(|_| seed()).collect();
@@ -44,11 +45,11 @@ pub fn action_norms<R: Real>(rig: &Rig<R>) -> Result<Vec<Finding>, MeasureError>
         for (lane, seeds) in seeds.iter_mut().enumerate() {
             seeds.taps[0].1[entry(lane)] = R::ONE;
         }
-        workspace.backward_seeded(model, rollout, &seeds)?;
+        rig.executor().backward_seeded(model, rollout, &mut workspace, &seeds)?;
         for (lane, seeds) in seeds.iter_mut().enumerate() {
             seeds.taps[0].1[entry(lane)] = R::ZERO;
         }
-        let square = |lane: usize| reduce::norm_squared(model.isa(), workspace.gradient(lane));
+        let square = |lane: usize| reduce::norm_squared(workspace.gradient(lane));
         let mut norms: Vec<f64> = (0..rows)
             .map(|row| (row * width..(row + 1) * width).map(square).sum::<f64>().sqrt())
             .collect();

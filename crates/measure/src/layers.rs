@@ -86,27 +86,25 @@ impl<'a, 's, R: Real> Steps<'a, 's, R> {
     /// The cuts' vectors at a layer against each other. They are formed where they are looked at: written
     /// out, those of six cuts would push everything else out of the second cache.
     pub(crate) fn compare(&self, layer: Layer) -> Comparison {
-        let isa = self.rig.model().isa();
         let mut space = Vec::new();
-        self.rig.plan().compare(isa, &mut |index, range, tile| {
+        self.rig.plan().compare(&mut |index, range, tile| {
             space.resize(range.len(), R::ZERO);
             self.form(layer, index, range, &mut space);
-            reduce::widen(isa, &space, tile);
+            reduce::widen(&space, tile);
         })
     }
 
     fn form(&self, layer: Layer, index: usize, range: Range<usize>, vector: &mut [R]) {
-        let isa = self.rig.model().isa();
         let gradient = &self.rig.gradient(index)[range.clone()];
         let State { params, moments, .. } = self.state;
         let mut update = |step: optim::Step<R>| {
             let (first, second) = (&moments.first[range.clone()], &moments.second[range.clone()]);
             let params = &params[range.clone()];
-            optim::adamw_update_by(isa, step, params, first, second, gradient, vector);
+            optim::adamw_update_by(step, params, first, second, gradient, vector);
         };
         match layer {
             Layer::Clipped if self.factors[index] < 1.0 => {
-                optim::scale_into(isa, R::from_f64(self.factors[index]), gradient, vector);
+                optim::scale_into(R::from_f64(self.factors[index]), gradient, vector);
             }
             Layer::Raw | Layer::Clipped => vector.copy_from_slice(gradient),
             Layer::Applied => update(self.applied[index]),

@@ -107,7 +107,7 @@ pub fn measure(
     subject: &Subject,
     reference: Option<&Subject>,
 ) -> Result<Vec<Finding>, MeasureError> {
-    let rig = |cuts: &[Cut]| Rig::new(subject.system, cuts);
+    let rig = |cuts: &[Cut]| Rig::new(subject.executor, subject.system, cuts);
     match measurement {
         Measurement::Gradient { cuts } => {
             let options = GradientOptions::for_cuts(cuts);

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use backcut_kernels::{Isa, reduce};
+use backcut_kernels::reduce;
 
 /// The largest sample, and the shortest list per value in it.
 const SAMPLE: usize = 256;
@@ -15,9 +15,8 @@ const SHARE: usize = 32;
 const LONG: usize = 64 * SHARE;
 
 /// Storage for medians.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Medians {
-    isa: Isa,
     gathered: Vec<f32>,
     kept: Vec<f32>,
     /// Bit patterns, which order as non-negative numbers do and sort in half the time.
@@ -25,10 +24,6 @@ pub(crate) struct Medians {
 }
 
 impl Medians {
-    pub fn new(isa: Isa) -> Self {
-        Self { isa, gathered: Vec::new(), kept: Vec::new(), sample: Vec::new() }
-    }
-
     /// The median of some ranges of a list.
     pub fn of_ranges(&mut self, values: &[f32], ranges: &[Range<usize>]) -> f64 {
         if let [only] = ranges {
@@ -66,7 +61,7 @@ impl Medians {
 
     /// Keeps a bracket around the two middle values; returns how many values lie below it and in it.
     fn narrow(&mut self, values: &[f32]) -> (usize, usize) {
-        let Self { isa, kept, sample, .. } = self;
+        let Self { kept, sample, .. } = self;
         let middle = values.len() / 2;
         // An odd stride meets every column of a matrix.
         let stride = (values.len() / SAMPLE).max(SHARE) | 1;
@@ -78,7 +73,7 @@ impl Medians {
         let near = &sample[half - margin..=half + margin];
         let mut below = 0;
         let end = near.partition_point(|bound| {
-            let count = reduce::count_below(*isa, values, f32::from_bits(*bound));
+            let count = reduce::count_below(values, f32::from_bits(*bound));
             let is_low = count < middle;
             below = if is_low { below.max(count) } else { below };
             is_low
@@ -87,7 +82,7 @@ impl Medians {
         // enough below it is a value of the list: the upper middle value is it or a smaller one.
         let low = end.checked_sub(1).map_or(0.0, |last| f32::from_bits(near[last]));
         let high = near.get(end).map_or(f32::INFINITY, |bits| f32::from_bits(*bits));
-        (below, reduce::keep_between(*isa, values, low, high, kept))
+        (below, reduce::keep_between(values, low, high, kept))
     }
 }
 
@@ -97,7 +92,7 @@ mod tests {
 
     #[test]
     fn short_lists_have_their_medians() {
-        let mut medians = Medians::new(Isa::detect());
+        let mut medians = Medians::default();
         assert_eq!(medians.of(&[3.0, 0.0, 1e-9, 7.0, 2.0]), 2.0);
         assert_eq!(medians.of(&[4.0, 1.0, 2.0, 8.0]), 3.0);
         assert_eq!(medians.of(&[5.0]), 5.0);
@@ -107,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_bracket_finds_what_sorting_finds() {
-        let mut medians = Medians::new(Isa::detect());
+        let mut medians = Medians::default();
         for n in [LONG, LONG + 1, 3 * LONG + 17, 93_700] {
             let spread = |i: usize| (i * 7_919 % 10_007) as f32 / 100.0;
             let ties = |i: usize| (i % 3) as f32;

@@ -4,8 +4,6 @@
 //! measured here agrees bit by bit with what training evaluates.
 
 use backcut_engine::{ForwardSpec, Model, RollError, Rollout};
-use backcut_kernels::Isa;
-use backcut_systems::System;
 use backcut_training::{GROUP, Panel, in_panel};
 
 use crate::measurement::MeasureError;
@@ -14,7 +12,7 @@ use crate::subject::Subject;
 /// The subject's parameters, ready to run.
 pub(crate) fn model(subject: &Subject) -> Result<Model<f32>, MeasureError> {
     let params = subject.state.params.clone();
-    Ok(Model::new(subject.system.program(), Isa::detect(), params)?)
+    Ok(subject.executor.model(subject.system.program(), params)?)
 }
 
 /// The panel's rows in groups: first row and how many.
@@ -24,36 +22,50 @@ pub(crate) fn groups(rows: usize) -> impl Iterator<Item = (usize, usize)> {
 
 /// Rolls the panel's trajectories `first..first + rows` under `spec`.
 pub(crate) fn roll_group(
-    system: &dyn System<f32>,
+    subject: &Subject,
+    model: &Model<f32>,
+    group: (usize, usize),
+    spec: ForwardSpec<f32>,
+) -> Result<Rollout<f32>, MeasureError> {
+    roll_fed_group(subject, model, group, spec, |_| {})
+}
+
+/// The same with a forward that is fed: `feed` writes the values.
+pub(crate) fn roll_fed_group(
+    subject: &Subject,
     model: &Model<f32>,
     (first, rows): (usize, usize),
     spec: ForwardSpec<f32>,
+    feed: impl FnOnce(&mut Rollout<f32>),
 ) -> Result<Rollout<f32>, MeasureError> {
-    let mut rollout = Rollout::new(system.program(), rows, system.steps(), spec)?;
-    roll(system, model, first, &mut rollout)?;
+    let system = subject.system;
+    let mut rollout = subject.executor.rollout(system.program(), rows, system.steps(), spec)?;
+    feed(&mut rollout);
+    roll(subject, model, first, &mut rollout)?;
     Ok(rollout)
 }
 
 fn roll(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     first: usize,
     rollout: &mut Rollout<f32>,
 ) -> Result<(), MeasureError> {
-    system.fill_panel(first, rollout);
-    model.roll_into(rollout).map_err(|error| MeasureError::Panel(in_panel(error, first)))?;
+    subject.system.fill_panel(first, rollout);
+    let failed = |error| MeasureError::Panel(in_panel(error, first));
+    subject.executor.roll(model, rollout).map_err(failed)?;
     Ok(())
 }
 
 /// Errors of the whole panel under `spec`.
 pub(crate) fn evaluate(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     spec: &ForwardSpec<f32>,
 ) -> Result<Panel, MeasureError> {
-    let mut errors = vec![0.0; system.panel_rows()];
-    visit(system, model, spec, |first, rollout| {
-        system.row_errors(rollout, &mut errors[first..first + rollout.rows()]);
+    let mut errors = vec![0.0; subject.system.panel_rows()];
+    visit(subject, model, spec, |first, rollout| {
+        subject.system.row_errors(rollout, &mut errors[first..first + rollout.rows()]);
     })?;
     Ok(Panel::new(errors))
 }
@@ -61,18 +73,19 @@ pub(crate) fn evaluate(
 /// Rolls the whole panel under `spec`, group by group in the same storage; `see` gets the first row of
 /// each group and its rollout.
 pub(crate) fn visit(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     spec: &ForwardSpec<f32>,
     mut see: impl FnMut(usize, &Rollout<f32>),
 ) -> Result<(), MeasureError> {
+    let Subject { executor, system, .. } = subject;
     let mut storage: Option<Rollout<f32>> = None;
     for (first, rows) in groups(system.panel_rows()) {
         let mut rollout = match storage.take() {
             Some(rollout) if rollout.rows() == rows => rollout,
-            _ => Rollout::new(system.program(), rows, system.steps(), spec.clone())?,
+            _ => executor.rollout(system.program(), rows, system.steps(), spec.clone())?,
         };
-        roll(system, model, first, &mut rollout)?;
+        roll(subject, model, first, &mut rollout)?;
         see(first, &rollout);
         storage = Some(rollout);
     }
@@ -83,12 +96,13 @@ pub(crate) fn visit(
 ///
 /// A system fills neighbours only, so each row is filled alone and its inputs copied.
 pub(crate) fn roll_rows(
-    system: &dyn System<f32>,
+    subject: &Subject,
     model: &Model<f32>,
     rows: &[usize],
 ) -> Result<Rollout<f32>, MeasureError> {
+    let Subject { executor, system, .. } = subject;
     let program = system.program();
-    let new = |rows| Rollout::new(program, rows, system.steps(), system.spec());
+    let new = |rows| executor.rollout(program, rows, system.steps(), system.spec());
     let (mut together, mut alone) = (new(rows.len())?, new(1)?);
     let count = rows.len();
     let inputs: Vec<(String, usize)> = program.inputs().map(|(n, w)| (n.to_owned(), w)).collect();
@@ -109,7 +123,8 @@ pub(crate) fn roll_rows(
             copy(from, to, *width, count, place);
         }
     }
-    model.roll_into(&mut together).map_err(|error| MeasureError::Panel(of_rows(error, rows)))?;
+    let failed = |error| MeasureError::Panel(of_rows(error, rows));
+    executor.roll(model, &mut together).map_err(failed)?;
     Ok(together)
 }
 

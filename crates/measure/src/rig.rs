@@ -7,8 +7,8 @@
 
 use std::sync::OnceLock;
 
-use backcut_engine::{Cut, Model, Rollout, Workspace, WrongLength};
-use backcut_kernels::{Isa, Real, optim};
+use backcut_engine::{Cut, Executor, Model, Rollout, Workspace, WrongLength};
+use backcut_kernels::Real;
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
 
@@ -20,6 +20,7 @@ use crate::update_scales::Space;
 
 /// A system's storage for measuring under some cuts; FF, the reference, is always the first.
 pub struct Rig<'s, R: Real> {
+    executor: &'s dyn Executor<R>,
     system: &'s dyn System<R>,
     cuts: Vec<Cut>,
     groups: Vec<Group>,
@@ -36,7 +37,11 @@ pub struct Rig<'s, R: Real> {
 
 impl<'s, R: Real> Rig<'s, R> {
     /// Storage for `cuts`, without those named twice.
-    pub fn new(system: &'s dyn System<R>, cuts: &[Cut]) -> Result<Self, MeasureError> {
+    pub fn new(
+        executor: &'s dyn Executor<R>,
+        system: &'s dyn System<R>,
+        cuts: &[Cut],
+    ) -> Result<Self, MeasureError> {
         let mut distinct = vec![Cut::FF];
         for cut in cuts {
             if !distinct.contains(cut) {
@@ -45,13 +50,15 @@ impl<'s, R: Real> Rig<'s, R> {
         }
         let program = system.program();
         let zeros = vec![R::ZERO; program.layout().len()];
-        let model = Model::new(program, Isa::detect(), zeros)?;
-        let rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
-        let workspace = Workspace::new(&rollout, &distinct)?;
+        let model = executor.model(program, zeros)?;
+        let rollout =
+            executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
+        let workspace = executor.workspace(&rollout, &distinct)?;
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
         let plan = Plan::new(&groups, &distinct);
         Ok(Self {
+            executor,
             system,
             cuts: distinct,
             groups,
@@ -68,19 +75,14 @@ impl<'s, R: Real> Rig<'s, R> {
 
     /// Takes over parameters.
     pub fn set(&mut self, params: &[R]) -> Result<(), MeasureError> {
-        let (got, want) = (params.len(), self.model.values().len());
-        if got != want {
-            return Err(WrongLength { got, want }.into());
-        }
-        self.model.edit(|values| values.copy_from_slice(params));
-        Ok(())
+        Ok(self.executor.load(&mut self.model, params)?)
     }
 
     /// Rolls a batch.
     pub fn roll(&mut self, key: BatchKey) -> Result<(), MeasureError> {
         self.system.fill_batch(key, &mut self.rollout);
         let roll = |source| MeasureError::Roll { update: key.update + 1, source };
-        self.loss = self.model.roll_into(&mut self.rollout).map_err(roll)?;
+        self.loss = self.executor.roll(&self.model, &mut self.rollout).map_err(roll)?;
         Ok(())
     }
 
@@ -88,17 +90,23 @@ impl<'s, R: Real> Rig<'s, R> {
     pub fn differentiate(&mut self, key: BatchKey) -> Result<(), MeasureError> {
         self.roll(key)?;
         self.compared = OnceLock::new();
-        self.workspace.backward(&self.model, &self.rollout)?;
+        let Self { executor, model, rollout, workspace, .. } = self;
+        executor.backward(model, rollout, workspace)?;
         for (index, norm) in self.norms.iter_mut().enumerate() {
-            *norm = optim::global_norm(self.model.isa(), self.workspace.gradient(index));
+            *norm = executor.norm(workspace, index);
         }
         if self.norms.iter().any(|norm| !norm.is_finite()) {
             // By determinism the watched pass meets the same numbers and names the first bad one.
-            self.workspace.backward_checked(&self.model, &self.rollout)?;
+            executor.backward_checked(model, rollout, workspace)?;
             let what = "a gradient is not finite, though every adjoint is";
             return Err(MeasureError::Unfit(format!("update {}: {what}", key.update + 1)));
         }
         Ok(())
+    }
+
+    /// What computes.
+    pub fn executor(&self) -> &'s dyn Executor<R> {
+        self.executor
     }
 
     /// The system.
@@ -156,13 +164,13 @@ impl<'s, R: Real> Rig<'s, R> {
     pub(crate) fn compared_gradients(&self) -> &Comparison {
         self.compared.get_or_init(|| {
             let gradients: Vec<&[R]> = (0..self.cuts.len()).map(|i| self.gradient(i)).collect();
-            self.plan.compare_raw(self.model.isa(), &gradients)
+            self.plan.compare_raw(&gradients)
         })
     }
 
     /// Lends storage for a measurement against the optimizer's scale.
     pub(crate) fn take_space(&mut self) -> Space {
-        self.space.take().unwrap_or_else(|| Space::new(self.model.isa()))
+        self.space.take().unwrap_or_default()
     }
 
     /// Takes the storage back, for the next state.

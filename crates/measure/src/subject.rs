@@ -1,11 +1,14 @@
 //! What is measured: a system, a complete state, and the batch that comes next.
 
+use backcut_engine::Executor;
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
 
 /// A state restored completely, with the optimizer and the batch of the update that would follow.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
+    /// What computes.
+    pub executor: &'a dyn Executor<f32>,
     /// The system, with the forward it was trained with.
     pub system: &'a dyn System<f32>,
     /// Parameters, moments, and the count of updates.

@@ -60,8 +60,8 @@ pub fn updates_of_gradients<R: Real>(
     scales: bool,
 ) -> Result<Vec<Finding>, MeasureError> {
     rig.check_state(state)?;
-    let (isa, mut findings) = (rig.model().isa(), Vec::new());
-    let mut history = scales.then(|| History::new(isa, state, optimizer, rig.take_space()));
+    let mut findings = Vec::new();
+    let mut history = scales.then(|| History::new(state, optimizer, rig.take_space()));
     let steps = rig.steps(optimizer, state)?;
     if let Some(history) = &mut history {
         findings.extend(history.report(rig.groups()));

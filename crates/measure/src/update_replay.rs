@@ -17,11 +17,10 @@ pub fn replayed_hash(rig: &mut Rig<f32>, subject: &Subject, cut: Cut) -> Result<
     rig.check_state(subject.state)?;
     rig.set(&subject.state.params)?;
     rig.differentiate(subject.key)?;
-    let isa = rig.model().isa();
     let State { params, moments, .. } = subject.state;
     let (mut theta, mut moments) = (params.clone(), moments.clone());
     let Optimizer { adamw, clip } = &subject.optimizer;
     let factor = clip_factor(rig.norm(index), *clip) as f32;
-    step_in_place(isa, adamw, factor, &mut theta, &mut moments, rig.gradient(index));
-    Ok(hash::hash_values(isa, 0, &theta))
+    step_in_place(adamw, factor, &mut theta, &mut moments, rig.gradient(index));
+    Ok(hash::hash_values(0, &theta))
 }

@@ -9,8 +9,8 @@
 //! close to the gradient's sign.
 
 use backcut_engine::Cut;
+use backcut_kernels::Real;
 use backcut_kernels::optim::{self, history};
-use backcut_kernels::{Isa, Real};
 use backcut_training::{AdamWSettings, Optimizer, State};
 
 use crate::finding::Finding;
@@ -22,41 +22,30 @@ use crate::rig::Rig;
 pub(crate) const NO_HISTORY: &str = "no second moment before update 1";
 
 /// Storage that a rig keeps from state to state.
+#[derive(Default)]
 pub(crate) struct Space {
     root: Vec<f32>,
     ratios: Vec<f32>,
     medians: Medians,
 }
 
-impl Space {
-    pub fn new(isa: Isa) -> Self {
-        Self { root: Vec::new(), ratios: Vec::new(), medians: Medians::new(isa) }
-    }
-}
-
 /// The second moment's scale before an update.
 pub(crate) struct History {
-    isa: Isa,
     pub adamw: AdamWSettings,
     /// Its `root` is `sqrt(vhat)`; empty before the first update.
     space: Space,
 }
 
 impl History {
-    pub fn new<R: Real>(
-        isa: Isa,
-        state: &State<R>,
-        optimizer: &Optimizer,
-        mut space: Space,
-    ) -> Self {
+    pub fn new<R: Real>(state: &State<R>, optimizer: &Optimizer, mut space: Space) -> Self {
         let adamw = optimizer.adamw;
         let second = &state.moments.second;
         let len = if state.moments.step > 0 { second.len() } else { 0 };
         space.root.resize(len, 0.0);
         space.ratios.resize(second.len(), 0.0);
         let unbias = unbias(adamw.beta2, state.moments.step) as f32;
-        history::root(isa, unbias, second, &mut space.root);
-        Self { isa, adamw, space }
+        history::root(unbias, second, &mut space.root);
+        Self { adamw, space }
     }
 
     pub fn into_space(self) -> Space {
@@ -114,7 +103,7 @@ impl History {
             let mut above = 0;
             for range in group.ranges.iter().cloned() {
                 let (g, root) = (&gradient[range.clone()], &root[range.clone()]);
-                above += history::ratio(self.isa, kappa, eps, g, root, &mut ratios[range]);
+                above += history::ratio(kappa, eps, g, root, &mut ratios[range]);
             }
             report(&group.name, medians.of_ranges(ratios, &group.ranges), above, group.len());
             above_in_all += above;
@@ -135,7 +124,7 @@ pub(crate) fn added_ratios<R: Real>(
 ) -> Vec<Finding> {
     const NAME: &str = "added.ratio";
     let pair = format!("{} - {}", rig.cuts()[kept], rig.cuts()[dropped]);
-    let (isa, eps) = (history.isa, history.adamw.eps as f32);
+    let eps = history.adamw.eps as f32;
     let (a, b) = (rig.gradient(kept), rig.gradient(dropped));
     let Space { root, ratios, medians } = &mut history.space;
     let groups = rig.groups();
@@ -155,7 +144,7 @@ pub(crate) fn added_ratios<R: Real>(
         }
         for range in part.ranges.iter().cloned() {
             let (a, b, root) = (&a[range.clone()], &b[range.clone()], &root[range.clone()]);
-            history::ratio_of_difference(isa, kappa, eps, a, b, root, &mut ratios[range]);
+            history::ratio_of_difference(kappa, eps, a, b, root, &mut ratios[range]);
         }
         Finding::new(NAME, &pair, &part.name, medians.of_ranges(ratios, &part.ranges))
     };

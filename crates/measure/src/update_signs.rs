@@ -82,7 +82,6 @@ impl<'a> Signs<'a> {
     }
 
     fn sum<R: Real>(&mut self, rig: &Rig<R>, history: &History, before: &Moments<R>) {
-        let isa = rig.model().isa();
         let eps = history.adamw.eps as f32;
         let (mut weight, mut full) = ([0.0; TILE], [0.0; TILE]);
         for (group, ranges) in self.groups.iter().map(|group| &group.ranges).enumerate() {
@@ -95,19 +94,19 @@ impl<'a> Signs<'a> {
                 let n = tile.len();
                 if let Some(root) = history.root().get(tile.clone()) {
                     let reference = &rig.gradient(0)[tile.clone()];
-                    history::weights(isa, eps, root, reference, &mut weight[..n], &mut full);
+                    history::weights(eps, root, reference, &mut weight[..n], &mut full);
                 }
                 for row in &mut self.rows {
                     let gradient = &rig.gradient(row.cut)[tile.clone()];
                     let terms = &mut row.terms[..n];
                     if let What::Sign(_, direction) = row.what {
                         let (m, v) = (&before.first[tile.clone()], &before.second[tile.clone()]);
-                        let found = history::sign_terms(isa, direction, gradient, m, v, terms);
+                        let found = history::sign_terms(direction, gradient, m, v, terms);
                         let [nonzero, saturated] = &mut row.counts[group];
                         *nonzero += found[0];
                         *saturated += found[1];
                     } else {
-                        history::scaled_terms(isa, gradient, &weight, &full, terms);
+                        history::scaled_terms(gradient, &weight, &full, terms);
                     }
                 }
                 let terms: Vec<&[[f64; 2]]> = self.rows.iter().map(|r| &r.terms[..n]).collect();

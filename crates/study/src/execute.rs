@@ -8,6 +8,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use backcut_engine::Executor;
 use backcut_measure::{Subject, measure};
 use backcut_systems::BatchKey;
 use backcut_training::log::{self, Record as LogRecord};
@@ -29,6 +30,8 @@ pub struct Context<'a> {
     pub store: &'a Store,
     /// Systems by name.
     pub catalogue: &'a dyn Catalogue,
+    /// What computes.
+    pub executor: &'a dyn Executor<f32>,
     /// The ledger's head as the unit begins.
     pub head: String,
     /// Save the state of a long unit this often.
@@ -64,8 +67,12 @@ pub fn execute(
                 Some(state) => Some(Restored::load(context, *state)?),
                 None => None,
             };
-            let reference = reference.as_ref().map(Restored::subject);
-            let outcome = match measure(measurement, &subject.subject(), reference.as_ref()) {
+            let reference = reference.as_ref().map(|r| r.subject(context.executor));
+            let outcome = match measure(
+                measurement,
+                &subject.subject(context.executor),
+                reference.as_ref(),
+            ) {
                 Ok(findings) => Outcome::Measured { findings },
                 Err(error) => Outcome::Failed { what: error.to_string(), hint: String::new() },
             };
@@ -100,10 +107,10 @@ impl Restored {
     }
 
     /// As measurements see it.
-    pub fn subject(&self) -> Subject<'_> {
+    pub fn subject<'a>(&'a self, executor: &'a dyn Executor<f32>) -> Subject<'a> {
         let RunConfig { seed, stream, optimizer, .. } = self.config;
         let key = BatchKey { seed, stream, update: self.state.update };
-        Subject { system: &*self.built.system, state: &self.state, optimizer, key }
+        Subject { executor, system: &*self.built.system, state: &self.state, optimizer, key }
     }
 }
 
@@ -263,7 +270,8 @@ impl<'a> Training<'a> {
             (record.files, record.seconds) = (files, seconds());
             Ok(Ended::Recorded(Box::new(record)))
         };
-        let mut trainer = match Trainer::resume(&*built.system, run.arm(), state) {
+        let mut trainer = match Trainer::resume(context.executor, &*built.system, run.arm(), state)
+        {
             Ok(trainer) => trainer,
             Err(error) => return finish(failed(&error), vec![]),
         };

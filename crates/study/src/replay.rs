@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use backcut_engine::Cpu;
 use backcut_kernels::random::Stream;
 
 use crate::error::StudyError;
@@ -61,6 +62,7 @@ pub fn replay(
     let context = Context {
         store: &elsewhere,
         catalogue,
+        executor: Cpu::detect(),
         head: recorded.head.clone(),
         save_after: Duration::MAX,
         stop: &stop,

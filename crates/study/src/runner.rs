@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use backcut_engine::Cpu;
+
 use crate::claim::{Attempt, Claims};
 use crate::error::StudyError;
 use crate::execute::{Context, Ended, conclude, execute, remove_folder};
@@ -386,6 +388,7 @@ impl Shared<'_> {
         let context = Context {
             store: self.store,
             catalogue: self.catalogue,
+            executor: Cpu::detect(),
             head: self.head()?,
             save_after: self.options.save_after,
             stop: self.stop,

@@ -3,8 +3,8 @@
 //! Groups of eight keep a rollout in the cache; a row's bits do not depend on its group, so the size
 //! is a matter of speed alone.
 
-use backcut_engine::{ForwardError, Model, RollError, Rollout};
-use backcut_kernels::{Isa, Real, reduce};
+use backcut_engine::{Executor, ForwardError, Model, RollError, Rollout};
+use backcut_kernels::{Real, reduce};
 use backcut_systems::System;
 
 /// Trajectories that are rolled together.
@@ -22,33 +22,42 @@ pub struct Panel {
 impl Panel {
     /// From errors per trajectory.
     pub fn new(errors: Vec<f64>) -> Self {
-        let mean = reduce::sum(Isa::detect(), &errors) / errors.len() as f64;
+        let mean = reduce::sum(&errors) / errors.len() as f64;
         Self { errors, mean }
     }
 }
 
 /// Storage for evaluations; no gradient buffers.
 #[derive(Clone, Debug)]
-pub struct Evaluator<R> {
+pub struct Evaluator<'e, R: Real> {
+    executor: &'e dyn Executor<R>,
     group: Rollout<R>,
     /// For the rows that do not fill a group.
     rest: Option<Rollout<R>>,
 }
 
-impl<R: Real> Evaluator<R> {
+impl<'e, R: Real> Evaluator<'e, R> {
     /// For a system, with its own forward.
-    pub fn new(system: &dyn System<R>) -> Result<Self, ForwardError> {
-        Self::in_groups(system, GROUP)
+    pub fn new(
+        executor: &'e dyn Executor<R>,
+        system: &dyn System<R>,
+    ) -> Result<Self, ForwardError> {
+        Self::in_groups(executor, system, GROUP)
     }
 
     /// The same with a chosen group size; it changes speed, never bits.
-    pub fn in_groups(system: &dyn System<R>, rows: usize) -> Result<Self, ForwardError> {
-        let rollout = |rows| Rollout::new(system.program(), rows, system.steps(), system.spec());
+    pub fn in_groups(
+        executor: &'e dyn Executor<R>,
+        system: &dyn System<R>,
+        rows: usize,
+    ) -> Result<Self, ForwardError> {
+        let rollout =
+            |rows| executor.rollout(system.program(), rows, system.steps(), system.spec());
         let panel = system.panel_rows();
         let rows = rows.min(panel);
         let rest = panel.checked_rem(rows).unwrap_or(0);
         let rest = if rest > 0 { Some(rollout(rest)?) } else { None };
-        Ok(Self { group: rollout(rows)?, rest })
+        Ok(Self { executor, group: rollout(rows)?, rest })
     }
 
     /// Errors of the whole panel under `model`. A failure names the panel's trajectory.
@@ -67,7 +76,7 @@ impl<R: Real> Evaluator<R> {
             };
             let rows = rollout.rows();
             system.fill_panel(first, rollout);
-            model.roll_into(rollout).map_err(|error| in_panel(error, first))?;
+            self.executor.roll(model, rollout).map_err(|error| in_panel(error, first))?;
             system.row_errors(rollout, &mut errors[first..first + rows]);
             first += rows;
         }

@@ -4,7 +4,8 @@
 //! looks at. Training never forms it; [`step_in_place`] does the same arithmetic in one pass, and a
 //! test holds the two to the same bits.
 
-use backcut_kernels::{Isa, Real, optim};
+pub use backcut_engine::Moments;
+use backcut_kernels::{Real, optim};
 use serde::{Deserialize, Serialize};
 
 /// AdamW's settings as a configuration file holds them. The default is the quadrotor study's.
@@ -30,7 +31,8 @@ impl Default for AdamWSettings {
 }
 
 impl AdamWSettings {
-    fn kernel(self) -> optim::AdamW {
+    /// As the kernels take them.
+    pub fn kernel(self) -> optim::AdamW {
         let Self { rate, beta1, beta2, eps, decay } = self;
         optim::AdamW { rate, beta1, beta2, eps, decay }
     }
@@ -72,24 +74,6 @@ impl Optimizer {
     }
 }
 
-/// AdamW's memory: the steps taken and both moments, flat, in the layout's order.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Moments<R> {
-    /// Steps taken.
-    pub step: u64,
-    /// Running mean of the gradient.
-    pub first: Vec<R>,
-    /// Running mean of its square.
-    pub second: Vec<R>,
-}
-
-impl<R: Real> Moments<R> {
-    /// No steps taken, all zeros.
-    pub fn zeros(len: usize) -> Self {
-        Self { step: 0, first: vec![R::ZERO; len], second: vec![R::ZERO; len] }
-    }
-}
-
 /// `min(1, threshold / norm)`; 1 for a zero gradient.
 pub fn clip_factor(norm: f64, threshold: f64) -> f64 {
     (threshold / norm).min(1.0)
@@ -103,10 +87,9 @@ pub fn clip_factor(norm: f64, threshold: f64) -> f64 {
 /// assert!((clipped[1] - 0.8).abs() < 1e-15);
 /// ```
 pub fn clip<R: Real>(gradient: &[R], threshold: f64) -> (Vec<R>, f64) {
-    let isa = Isa::detect();
-    let factor = clip_factor(optim::global_norm(isa, gradient), threshold);
+    let factor = clip_factor(optim::global_norm(gradient), threshold);
     let mut clipped = gradient.to_vec();
-    optim::scale(isa, R::from_f64(factor), &mut clipped);
+    optim::scale(R::from_f64(factor), &mut clipped);
     (clipped, factor)
 }
 
@@ -119,7 +102,7 @@ pub fn adamw<R: Real>(
     gradient: &[R],
 ) -> (Vec<R>, Moments<R>) {
     let (mut theta, mut state) = (params.to_vec(), state.clone());
-    step_in_place(Isa::detect(), settings, R::ONE, &mut theta, &mut state, gradient);
+    step_in_place(settings, R::ONE, &mut theta, &mut state, gradient);
     for (after, &before) in theta.iter_mut().zip(params) {
         *after -= before;
     }
@@ -128,7 +111,6 @@ pub fn adamw<R: Real>(
 
 /// The step of training: clips and applies AdamW in one pass, without allocating.
 pub fn step_in_place<R: Real>(
-    isa: Isa,
     settings: &AdamWSettings,
     factor: R,
     params: &mut [R],
@@ -137,12 +119,11 @@ pub fn step_in_place<R: Real>(
 ) {
     state.step += 1;
     let Moments { step, first, second } = state;
-    optim::adamw(isa, &settings.kernel(), *step, factor, params, first, second, gradient);
+    optim::adamw(&settings.kernel(), *step, factor, params, first, second, gradient);
 }
 
 /// The update that [`step_in_place`] would make, `theta' - theta`, without making it.
 pub fn update_into<R: Real>(
-    isa: Isa,
     settings: &AdamWSettings,
     factor: R,
     params: &[R],
@@ -152,7 +133,7 @@ pub fn update_into<R: Real>(
 ) {
     let Moments { step, first, second } = state;
     let (settings, step) = (settings.kernel(), step + 1);
-    optim::adamw_update(isa, &settings, step, factor, params, first, second, gradient, update);
+    optim::adamw_update(&settings, step, factor, params, first, second, gradient, update);
 }
 
 #[cfg(test)]
@@ -171,7 +152,7 @@ mod tests {
     }
 
     fn pure_equals_fused<R: Real>(threshold: f64) {
-        let (n, settings, isa) = (1003, AdamWSettings::default(), Isa::detect());
+        let (n, settings) = (1003, AdamWSettings::default());
         let mut theta: Vec<R> = normals("theta", n, 0.1);
         let (mut fused, mut pure) = (Moments::zeros(n), Moments::zeros(n));
         for step in 0..5 {
@@ -181,8 +162,8 @@ mod tests {
             let before = theta.clone();
             let factor = R::from_f64(factor);
             let mut alone = vec![R::ZERO; n];
-            update_into(isa, &settings, factor, &theta, &fused, &gradient, &mut alone);
-            step_in_place(isa, &settings, factor, &mut theta, &mut fused, &gradient);
+            update_into(&settings, factor, &theta, &fused, &gradient, &mut alone);
+            step_in_place(&settings, factor, &mut theta, &mut fused, &gradient);
             let made: Vec<R> = theta.iter().zip(&before).map(|(&a, &b)| a - b).collect();
             assert_eq!(bits(&update), bits(&made), "step {step}");
             assert_eq!(bits(&alone), bits(&made), "step {step}");

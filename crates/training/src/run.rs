@@ -17,6 +17,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use backcut_engine::Executor;
 use backcut_systems::System;
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
@@ -175,6 +176,7 @@ impl RunError {
 ///
 /// A branch passes the checkpoint it starts from; parameters, moments and counters carry over.
 pub fn run(
+    executor: &dyn Executor<f32>,
     system: &dyn System<f32>,
     config: &ValidRun,
     from: Option<&Checkpoint>,
@@ -206,7 +208,7 @@ pub fn run(
             });
         }
     }
-    ActiveRun::open(system, config, folder, options)?.train(progress)
+    ActiveRun::open(executor, system, config, folder, options)?.train(progress)
 }
 
 /// The saved update of this very run in the folder; an error if another lives there.
@@ -279,6 +281,7 @@ struct ActiveRun<'a> {
 
 impl<'a> ActiveRun<'a> {
     fn open(
+        executor: &'a dyn Executor<f32>,
         system: &'a dyn System<f32>,
         config: &'a ValidRun,
         folder: &'a Folder,
@@ -297,7 +300,7 @@ impl<'a> ActiveRun<'a> {
         let mut panels = read.map_err(|source| RunError::Io { path: folder.panels(), source })?;
         panels.retain(|(at, _)| *at <= update);
         let clipped = records.iter().filter(|r| r.update.is_clipped()).count() as u64;
-        let trainer = Trainer::resume(system, config.arm(), state)?;
+        let trainer = Trainer::resume(executor, system, config.arm(), state)?;
         let (began, saved) = (update, update);
         Ok(Self { trainer, config, folder, options, log, panels, clipped, began, saved })
     }

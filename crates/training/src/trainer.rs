@@ -8,13 +8,13 @@
 //! numbers), and the error names where the first bad one appeared. The parameters stay as they were.
 
 use backcut_engine::{
-    BackwardError, Cut, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
+    BackwardError, Cut, Executor, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
 };
-use backcut_kernels::{Isa, Real, hash, optim};
+use backcut_kernels::{Real, hash};
 use backcut_systems::{BatchKey, Stream, System};
 
 use crate::evaluate::{Evaluator, Panel};
-use crate::optimizer::{Moments, Optimizer, clip_factor, step_in_place};
+use crate::optimizer::{Moments, Optimizer, clip_factor};
 
 /// What distinguishes one training run of a system from another.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,7 +50,7 @@ impl<R: Real> State<R> {
 
     /// Fingerprint of the parameters, as the log records it.
     pub fn hash(&self) -> u64 {
-        hash::hash_values(Isa::detect(), 0, &self.params)
+        hash::hash_values(0, &self.params)
     }
 }
 
@@ -143,6 +143,7 @@ impl TrainError {
 
 /// A training run in memory.
 pub struct Trainer<'s, R: Real> {
+    executor: &'s dyn Executor<R>,
     system: &'s dyn System<R>,
     arm: Arm,
     update: u64,
@@ -150,17 +151,22 @@ pub struct Trainer<'s, R: Real> {
     moments: Moments<R>,
     rollout: Rollout<R>,
     workspace: Workspace<R>,
-    evaluator: Evaluator<R>,
+    evaluator: Evaluator<'s, R>,
 }
 
 impl<'s, R: Real> Trainer<'s, R> {
     /// Starts a source from its initial parameters.
-    pub fn new(system: &'s dyn System<R>, arm: Arm) -> Result<Self, TrainError> {
-        Self::resume(system, arm, State::initial(system, arm.seed))
+    pub fn new(
+        executor: &'s dyn Executor<R>,
+        system: &'s dyn System<R>,
+        arm: Arm,
+    ) -> Result<Self, TrainError> {
+        Self::resume(executor, system, arm, State::initial(system, arm.seed))
     }
 
     /// Continues from a state, under the same arm or another.
     pub fn resume(
+        executor: &'s dyn Executor<R>,
         system: &'s dyn System<R>,
         arm: Arm,
         state: State<R>,
@@ -172,11 +178,12 @@ impl<'s, R: Real> Trainer<'s, R> {
             }
         }
         let program = system.program();
-        let model = Model::new(program, Isa::detect(), params)?;
-        let rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
-        let workspace = Workspace::new(&rollout, &[arm.cut]).map_err(TrainError::Cut)?;
-        let evaluator = Evaluator::new(system)?;
-        Ok(Self { system, arm, update, model, moments, rollout, workspace, evaluator })
+        let model = executor.model(program, params)?;
+        let rollout =
+            executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
+        let workspace = executor.workspace(&rollout, &[arm.cut]).map_err(TrainError::Cut)?;
+        let evaluator = Evaluator::new(executor, system)?;
+        Ok(Self { executor, system, arm, update, model, moments, rollout, workspace, evaluator })
     }
 
     /// The arm.
@@ -224,26 +231,21 @@ impl<'s, R: Real> Trainer<'s, R> {
         let Arm { seed, stream, optimizer, .. } = self.arm;
         let key = BatchKey { seed, stream, update: self.update };
         self.system.fill_batch(key, &mut self.rollout);
-        let loss = self
-            .model
-            .roll_into(&mut self.rollout)
-            .map_err(|source| TrainError::Roll { update, source })?;
+        let Self { executor, model, moments, rollout, workspace, .. } = self;
+        let loss =
+            executor.roll(model, rollout).map_err(|source| TrainError::Roll { update, source })?;
         let backward = |source| TrainError::Backward { update, source };
-        self.workspace.backward(&self.model, &self.rollout).map_err(backward)?;
-        let isa = self.model.isa();
-        let raw_norm = optim::global_norm(isa, self.workspace.gradient(0));
+        executor.backward(model, rollout, workspace).map_err(backward)?;
+        let raw_norm = executor.norm(workspace, 0);
         if !raw_norm.is_finite() {
-            self.workspace.backward_checked(&self.model, &self.rollout).map_err(backward)?;
+            executor.backward_checked(model, rollout, workspace).map_err(backward)?;
             return Err(TrainError::Gradient { update, parameter: self.bad_parameter() });
         }
         let factor = clip_factor(raw_norm, optimizer.clip);
-        let (moments, gradient) = (&mut self.moments, self.workspace.gradient(0));
-        self.model.edit(|theta| {
-            let factor = R::from_f64(factor);
-            step_in_place(isa, &optimizer.adamw, factor, theta, moments, gradient);
-        });
+        let adamw = optimizer.adamw.kernel();
+        executor.step(model, moments, workspace, 0, &adamw, R::from_f64(factor));
+        let hash = executor.hash(model);
         self.update = update;
-        let hash = hash::hash_values(isa, 0, self.model.values());
         let clipped_norm = factor * raw_norm;
         Ok(UpdateLog { update, loss, raw_norm, clipped_norm, factor, hash })
     }

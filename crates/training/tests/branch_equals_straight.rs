@@ -4,7 +4,7 @@
 
 mod common;
 
-use backcut_engine::Cut;
+use backcut_engine::{Cpu, Cut};
 use backcut_systems::Stream;
 use backcut_training::{
     Begin, Checkpoint, Folder, RunConfig, RunOptions, State, Trainer, ValidRun, config, log, run,
@@ -14,21 +14,31 @@ use common::{PointMass, arm, go_on, run_config, valid};
 fn train(config: &ValidRun, from: Option<&Checkpoint>, folder: &Folder, keep: Vec<u64>) {
     let options = RunOptions { save_every: 13, keep };
     let begin = Begin::Fresh;
-    let summary =
-        run::run(&PointMass::new(), config, from, folder, begin, &options, &mut go_on).unwrap();
+    let summary = run::run(
+        Cpu::detect(),
+        &PointMass::new(),
+        config,
+        from,
+        folder,
+        begin,
+        &options,
+        &mut go_on,
+    )
+    .unwrap();
     assert!(summary.is_finished);
 }
 
 #[test]
 fn in_memory() {
     let system = PointMass::new();
-    let mut straight = Trainer::<f32>::new(&system, arm(Cut::FF, 3)).unwrap();
+    let mut straight = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 3)).unwrap();
     let straight_logs: Vec<_> = (0..50).map(|_| straight.step().unwrap()).collect();
-    let mut warm = Trainer::<f32>::new(&system, arm(Cut::FF, 3)).unwrap();
+    let mut warm = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 3)).unwrap();
     for _ in 0..40 {
         warm.step().unwrap();
     }
-    let mut branch = Trainer::resume(&system, arm(Cut::FF, 3), warm.state()).unwrap();
+    let mut branch =
+        Trainer::resume(Cpu::detect(), &system, arm(Cut::FF, 3), warm.state()).unwrap();
     let branch_logs: Vec<_> = (0..10).map(|_| branch.step().unwrap()).collect();
     assert_eq!(branch_logs, straight_logs[40..]);
     assert_eq!(branch.state(), straight.state());
@@ -80,6 +90,7 @@ fn a_branch_from_another_checkpoint_than_configured_is_refused() {
     let config = RunConfig { start, evaluations: vec![30], ..run_config(Cut::FD, 3, 30) };
     let options = RunOptions::default();
     let error = run::run(
+        Cpu::detect(),
         &PointMass::new(),
         &config.check().unwrap(),
         Some(&load("b")),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use backcut_engine::Cut;
+use backcut_engine::{Cpu, Cut};
 use backcut_systems::System;
 use backcut_training::{Checkpoint, CheckpointError, State, Trainer, checkpoint};
 use common::{PointMass, arm, valid};
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 /// A state with history, and its file.
 static SAMPLE: LazyLock<(State<f32>, Vec<u8>)> = LazyLock::new(|| {
     let system = PointMass::new();
-    let mut trainer = Trainer::<f32>::new(&system, arm(Cut::FF, 5)).unwrap();
+    let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 5)).unwrap();
     for _ in 0..7 {
         trainer.step().unwrap();
     }

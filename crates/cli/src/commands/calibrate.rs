@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
-use backcut_engine::Cut;
+use backcut_engine::{Cpu, Cut, Executor};
 use backcut_systems::policy::Initialisation;
 use backcut_systems::quadrotor::{InitialSpread, Quadrotor, QuadrotorConfig, VelocityReading};
 use backcut_systems::{BatchKey, Stream, System};
@@ -203,22 +203,23 @@ fn arm(seed: u64, clip: f64) -> Arm {
 fn pilot(base: &QuadrotorConfig) -> Result<f64> {
     let target = Target { reading: VelocityReading::Noise(0.2), window: None, paper: 0.0 };
     let system = system(base, &target)?;
+    let executor: &dyn Executor<f32> = Cpu::detect();
     let mut trainer: Trainer<f32> =
-        Trainer::new(&system, arm(PILOT_SEED, f64::MAX)).map_err(|e| failed(&e))?;
+        Trainer::new(executor, &system, arm(PILOT_SEED, f64::MAX)).map_err(|e| failed(&e))?;
     for _ in 0..PILOT_UPDATES {
         trainer.step().map_err(|e| failed(&e))?;
     }
     let model = trainer.model();
     let spec = System::<f32>::spec(&system);
     let (rows, steps) = (System::<f32>::batch_rows(&system), System::<f32>::steps(&system));
-    let mut rollout = backcut_engine::Rollout::new(model.program(), rows, steps, spec)?;
-    let mut workspace = backcut_engine::Workspace::new(&rollout, &[Cut::FF])?;
+    let mut rollout = executor.rollout(model.program(), rows, steps, spec)?;
+    let mut workspace = executor.workspace(&rollout, &[Cut::FF])?;
     let mut norms = Vec::new();
     for update in 0..PILOT_BATCHES {
         system.fill_batch(BatchKey { seed: PILOT_SEED, stream: Stream::B, update }, &mut rollout);
-        model.roll_into(&mut rollout)?;
-        workspace.backward(model, &rollout)?;
-        norms.push(backcut_kernels::optim::global_norm(model.isa(), workspace.gradient(0)));
+        executor.roll(model, &mut rollout)?;
+        executor.backward(model, &rollout, &mut workspace)?;
+        norms.push(executor.norm(&workspace, 0));
     }
     norms.sort_by(f64::total_cmp);
     let middle = norms.len() / 2;
@@ -245,7 +246,7 @@ fn train_all(
             let Some(&(target, seed)) = jobs.get(index) else { return Ok(done) };
             let system = system(base, &targets[target])?;
             let mut trainer: Trainer<f32> =
-                Trainer::new(&system, arm(seed, clip)).map_err(|e| failed(&e))?;
+                Trainer::new(Cpu::detect(), &system, arm(seed, clip)).map_err(|e| failed(&e))?;
             let mut clipped = 0;
             for _ in 0..updates {
                 clipped += u64::from(trainer.step().map_err(|e| failed(&e))?.is_clipped());

@@ -15,8 +15,7 @@ use backcut_engine::oracle::{
     policy_by_hand, random_direction, random_inputs, random_parameters, random_program,
     trace_policy,
 };
-use backcut_engine::{Cut, Model, Program, Rollout, TraceError, Workspace};
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Cut, Executor, Model, Program, Rollout, TraceError};
 use serde::Serialize;
 
 use crate::exit::{UserError, Verdict};
@@ -75,6 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
 
 /// One program, ready to be rolled by the engine and by the oracle.
 struct Case {
+    executor: &'static dyn Executor<f64>,
     program: Arc<Program>,
     parameters: Vec<f64>,
     inputs: OracleInputs,
@@ -85,6 +85,7 @@ impl Case {
     fn new(program: Program, args: &Args) -> Self {
         let spec = OracleSpec { rows: args.rows, steps: args.steps, ..OracleSpec::default() };
         Self {
+            executor: Cpu::detect(),
             parameters: random_parameters(&program, args.seed),
             inputs: random_inputs(&program, args.rows, args.steps, args.seed),
             program: Arc::new(program),
@@ -94,10 +95,11 @@ impl Case {
 
     fn roll(&self, parameters: &[f64]) -> anyhow::Result<(Model<f64>, Rollout<f64>)> {
         let OracleSpec { rows, steps, .. } = self.spec;
-        let model = Model::new(&self.program, Isa::detect(), parameters.to_vec())?;
-        let mut rollout = Rollout::new(&self.program, rows, steps, self.spec.forward_spec())?;
+        let model = self.executor.model(&self.program, parameters.to_vec())?;
+        let mut rollout =
+            self.executor.rollout(&self.program, rows, steps, self.spec.forward_spec())?;
         self.inputs.write_into(&mut rollout)?;
-        model.roll_into(&mut rollout)?;
+        self.executor.roll(&model, &mut rollout)?;
         Ok((model, rollout))
     }
 
@@ -173,11 +175,11 @@ fn examine(args: &Args) -> anyhow::Result<Findings> {
     let cuts = kinds(steps)?;
 
     let by_hand = |cut: Cut| -> anyhow::Result<Vec<f64>> {
-        let Case { program, parameters, inputs, spec } = &policy;
+        let Case { program, parameters, inputs, spec, .. } = &policy;
         Ok(policy_by_hand(program.layout(), parameters, sizes, inputs, spec, cut).gradient)
     };
     let interpreted = |cut: Cut| -> anyhow::Result<Vec<f64>> {
-        let Case { program, parameters, inputs, spec } = &random;
+        let Case { program, parameters, inputs, spec, .. } = &random;
         Ok(interpret(program, parameters, inputs, spec, cut)?.gradient)
     };
     let of_policy = compare(&policy, &cuts, by_hand)?;
@@ -196,7 +198,7 @@ fn examine(args: &Args) -> anyhow::Result<Findings> {
         forward_is_same: of_policy.forward_is_same[i] && of_random.forward_is_same[i],
     };
     let mut findings = Findings {
-        code_path: Isa::detect().to_string(),
+        code_path: policy.executor.describe(),
         oracle_tolerance: ORACLE_TOLERANCE,
         differences_tolerance: DIFFERENCES_TOLERANCE,
         cuts: (0..cuts.len()).map(findings).collect(),
@@ -231,8 +233,8 @@ fn compare(
 ) -> anyhow::Result<Compared> {
     let (model, mut rollout) = case.roll(&case.parameters)?;
     let forward = case.bytes(&rollout);
-    let mut all = Workspace::new(&rollout, cuts)?;
-    all.backward(&model, &rollout)?;
+    let mut all = case.executor.workspace(&rollout, cuts)?;
+    case.executor.backward(&model, &rollout, &mut all)?;
     let mut compared = Compared {
         gradients: Vec::new(),
         errors: Vec::new(),
@@ -240,10 +242,10 @@ fn compare(
         forward_is_same: Vec::new(),
     };
     for (i, &cut) in cuts.iter().enumerate() {
-        let mut alone = Workspace::new(&rollout, &[cut])?;
-        alone.backward(&model, &rollout)?;
+        let mut alone = case.executor.workspace(&rollout, &[cut])?;
+        case.executor.backward(&model, &rollout, &mut alone)?;
         let mut is_same = case.bytes(&rollout) == forward;
-        model.roll_into(&mut rollout)?;
+        case.executor.roll(&model, &mut rollout)?;
         is_same &= case.bytes(&rollout) == forward;
         let gradient = alone.gradient(0).to_vec();
         compared.errors.push(distance(&gradient, &oracle(cut)?));

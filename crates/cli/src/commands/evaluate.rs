@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_engine::Model;
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Executor};
 use backcut_systems::System;
 use backcut_training::{Evaluator, Panel};
 
@@ -30,9 +29,10 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let system = args.forward.resolve(settings(&header.config.system)?)?;
     let program = System::<f32>::program(&system);
     let state = checkpoint.state(program.layout()).map_err(|e| user(&e, e.hint()))?;
-    let model = Model::<f32>::new(program, Isa::detect(), state.params)?;
+    let executor: &dyn Executor<f32> = Cpu::detect();
+    let model = executor.model(program, state.params)?;
     let hint = "choose a window between 1 and the number of steps";
-    let mut evaluator = Evaluator::new(&system).map_err(|e| user(e, hint))?;
+    let mut evaluator = Evaluator::new(executor, &system).map_err(|e| user(e, hint))?;
     let panel = evaluator.evaluate(&system, &model).map_err(|e| {
         user(format!("the panel: {e}"), "the policy leaves the chart under this forward")
     })?;

@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_engine::{Cut, Model, Rollout, Workspace};
-use backcut_kernels::{Isa, Real, optim};
+use backcut_engine::{Cpu, Cut, Executor};
+use backcut_kernels::Real;
 use backcut_systems::quadrotor::{ACTIONS, Quadrotor, QuadrotorConfig, STATE, TOKEN};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip, write_atomically};
@@ -62,8 +62,8 @@ pub fn run(args: &Args) -> Result<Verdict> {
     }
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
     let bytes = match args.precision.as_str() {
-        "f64" => export::<f64>(&system, &config, from.as_ref(), &cuts)?,
-        _ => export::<f32>(&system, &config, from.as_ref(), &cuts)?,
+        "f64" => export::<f64>(Cpu::detect(), &system, &config, from.as_ref(), &cuts)?,
+        _ => export::<f32>(Cpu::detect(), &system, &config, from.as_ref(), &cuts)?,
     };
     write_atomically(&args.out, &bytes).map_err(|e| {
         let what = format!("{}: {e}", args.out.display());
@@ -92,6 +92,7 @@ fn state<R: Real>(
 }
 
 fn export<R: Real>(
+    executor: &dyn Executor<R>,
     system: &Quadrotor,
     config: &RunConfig,
     from: Option<&Checkpoint>,
@@ -102,13 +103,13 @@ fn export<R: Real>(
     let layout = program.layout();
     let (rows, steps) = (System::<R>::batch_rows(system), System::<R>::steps(system));
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
-    let model = Model::new(program, Isa::detect(), params)?;
-    let mut rollout = Rollout::new(program, rows, steps, system.spec())?;
+    let model = executor.model(program, params)?;
+    let mut rollout = executor.rollout(program, rows, steps, system.spec())?;
     system.fill_batch(key, &mut rollout);
     let hint = "the policy leaves the chart on this batch: choose another seed or checkpoint";
-    let loss = model.roll_into(&mut rollout).map_err(|e| user(e, hint))?;
-    let mut workspace = Workspace::new(&rollout, cuts).map_err(|e| user(&e, e.hint()))?;
-    workspace.backward(&model, &rollout)?;
+    let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
+    let mut workspace = executor.workspace(&rollout, cuts).map_err(|e| user(&e, e.hint()))?;
+    executor.backward(&model, &rollout, &mut workspace)?;
 
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());
@@ -128,7 +129,7 @@ fn export<R: Real>(
     let mut of_cut = Map::new();
     for (index, cut) in cuts.iter().enumerate() {
         let gradient = workspace.gradient(index);
-        let norm = optim::global_norm(model.isa(), gradient);
+        let norm = executor.norm(&workspace, index);
         let (clipped, factor) = clip(gradient, config.optimizer.clip);
         let (applied, _) = adamw(&config.optimizer.adamw, model.values(), &moments, &clipped);
         tensors.add_parameters(&format!("gradient/{cut}"), layout, gradient);

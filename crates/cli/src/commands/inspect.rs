@@ -104,7 +104,7 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
 }
 
 fn norm(values: &[f32]) -> f64 {
-    backcut_kernels::optim::global_norm(backcut_kernels::Isa::detect(), values)
+    backcut_kernels::optim::global_norm(values)
 }
 
 fn show_log(path: &Path, as_json: bool) -> Result<()> {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use backcut_engine::Cpu;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{Stream, System};
 use backcut_training::{
@@ -179,18 +180,19 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let mut display = Display::new(plan.config.config().updates);
     let Plan { system, config, from, folder, begin, options } = &plan;
     let mut saved = Instant::now();
-    let summary = run::run(system, config, from.as_ref(), folder, *begin, options, &mut |p| {
-        display.show(p);
-        if stop.load(Ordering::SeqCst) {
-            return Control::Stop;
-        }
-        if saved.elapsed() > Duration::from_secs(SAVE_EVERY_SECS) {
-            saved = Instant::now();
-            return Control::Save;
-        }
-        Control::Continue
-    })
-    .map_err(|e| user(&e, e.hint()))?;
+    let summary =
+        run::run(Cpu::detect(), system, config, from.as_ref(), folder, *begin, options, &mut |p| {
+            display.show(p);
+            if stop.load(Ordering::SeqCst) {
+                return Control::Stop;
+            }
+            if saved.elapsed() > Duration::from_secs(SAVE_EVERY_SECS) {
+                saved = Instant::now();
+                return Control::Save;
+            }
+            Control::Continue
+        })
+        .map_err(|e| user(&e, e.hint()))?;
     display.finish();
     print!("{}", table(&plan, &summary));
     if summary.is_finished {

@@ -19,7 +19,7 @@ impl<R: Real> Workspace<R> {
         run: &Run,
         t: usize,
     ) -> Result<(), BackwardError> {
-        let (isa, narrow) = (model.isa(), &self.program.narrow);
+        let (isa, narrow) = (model.isa(), &rollout.narrow);
         let groups = self.rows.div_ceil(ROWS);
         let (kept, _) = rollout.columns.kept.as_chunks();
         let (file, _) = self.columns.as_chunks_mut();

@@ -81,7 +81,7 @@ impl BackwardError {
                 "make keys and values with trace.linear, or use a cut that detaches them whole (FD)"
             }
             Self::Donor => "roll without a donor to differentiate",
-            Self::NotRolled => "call roll_into first",
+            Self::NotRolled => "roll it first",
             Self::OtherParameters => "roll again with these parameters, then differentiate",
             Self::WrongShape => "make a workspace from a rollout of this shape",
             Self::UnknownTap { .. } => "name a tap in the trace with trace.tap(name, value)",

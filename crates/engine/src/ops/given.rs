@@ -2,7 +2,7 @@
 
 use backcut_kernels::Real;
 
-use super::{Backward, Forward, Operation};
+use super::{Backward, Forward, Op, Operation};
 use crate::oracle::{Columns, Row, Scalar};
 use crate::trace::{Scope, Site, Trace, Var};
 
@@ -18,6 +18,13 @@ impl Trace {
     /// The same number in `width` columns.
     pub fn constant(&self, value: f64, width: usize) -> Var<'_> {
         self.push(Scope::Step, Constant(value), width, "constant")
+    }
+}
+
+impl Op {
+    /// Whether its value is there before the step runs.
+    pub(crate) fn is_given(&self) -> bool {
+        matches!(self, Self::Input(_) | Self::Constant(_))
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use backcut_kernels::Real;
 
 use super::inputs::{OracleError, OracleInputs, OracleSpec};
-use crate::forward::{ForwardSpec, Mask, MemoryReads, Override};
+use crate::forward::{Fed, ForwardSpec, Mask, MemoryReads};
 use crate::rollout::Rollout;
 
 fn write<R: Real>(
@@ -62,11 +62,19 @@ impl OracleSpec {
             (None, Some(window)) => MemoryReads::Window(window),
             (None, None) => MemoryReads::All,
         };
-        let overrides = self.overrides.iter().map(|fixed| Override {
+        let fed = self.overrides.iter().map(|fixed| Fed {
             site: fixed.site.clone(),
-            first: fixed.first,
-            values: fixed.values.iter().flatten().flatten().map(|&v| R::from_f64(v)).collect(),
+            steps: fixed.first..fixed.first + fixed.values.len(),
         });
-        ForwardSpec { prefix: self.prefix, reads, overrides: overrides.collect(), donor: None }
+        ForwardSpec { prefix: self.prefix, reads, fed: fed.collect(), donor: None }
+    }
+
+    /// Writes what is fed from outside into a rollout with this forward.
+    pub fn feed_into<R: Real>(&self, rollout: &mut Rollout<R>) -> Result<(), OracleError> {
+        for fixed in &self.overrides {
+            let values = fixed.values.iter().flatten().flatten().copied();
+            write(rollout.fed_mut(&fixed.site), values)?;
+        }
+        Ok(())
     }
 }

@@ -1,19 +1,19 @@
-//! Narrow sites run column by column, or one by one where values are fed from outside or a roll is watched.
+//! Narrow sites run column by column, or one by one where a roll is watched.
 //! The two ways give the same bits: values, losses, gradients under every cut, adjoints of taps.
 
-use crate::common::{Case, KINDS, bits, cuts, spec};
-use backcut_engine::{Model, Rollout, Seeds, Trace, Workspace, state_jacobians};
-use backcut_kernels::{Isa, Real};
+use crate::common::{Case, Float, KINDS, bits, cpu, cuts, spec};
+use backcut_engine::{Model, Rollout, Seeds, Trace};
+use backcut_kernels::Isa;
 
 /// Rolled in columns, and the same batch rolled in rows.
-fn both_ways<R: Real>(case: &Case, isa: Isa) -> (Model<R>, [Rollout<R>; 2]) {
+fn both_ways<R: Float>(case: &Case, isa: Isa) -> (Model<R>, [Rollout<R>; 2]) {
     let (model, in_columns) = case.rolled::<R>(isa);
     let mut in_rows = in_columns.clone();
-    model.roll_checked(&mut in_rows).unwrap();
+    cpu().roll_checked(&model, &mut in_rows).unwrap();
     (model, [in_columns, in_rows])
 }
 
-fn agrees<R: Real>(case: &Case, isa: Isa, kinds: &[&str]) {
+pub fn agrees<R: Float>(case: &Case, isa: Isa, kinds: &[&str]) {
     let (model, rollouts) = both_ways::<R>(case, isa);
     let names = case.program.tap_names();
     let seen = rollouts.each_ref().map(|rollout| {
@@ -24,12 +24,12 @@ fn agrees<R: Real>(case: &Case, isa: Isa, kinds: &[&str]) {
     let cuts = cuts(kinds);
     for keeps in [false, true] {
         let found = rollouts.each_ref().map(|rollout| {
-            let mut workspace = Workspace::new(rollout, &cuts).unwrap();
+            let mut workspace = cpu().workspace(rollout, &cuts).unwrap();
             let kept: Vec<&&str> = names
                 .iter()
                 .filter(|name| keeps && workspace.keep_adjoints(name).is_ok())
                 .collect();
-            workspace.backward(&model, rollout).unwrap();
+            cpu().backward(&model, rollout, &mut workspace).unwrap();
             let gradients: Vec<_> = (0..cuts.len()).map(|i| bits(workspace.gradient(i))).collect();
             let mut adjoints = Vec::new();
             for name in kept {
@@ -39,8 +39,8 @@ fn agrees<R: Real>(case: &Case, isa: Isa, kinds: &[&str]) {
                     }
                 }
             }
-            let mut checked = Workspace::new(rollout, &cuts).unwrap();
-            checked.backward_checked(&model, rollout).unwrap();
+            let mut checked = cpu().workspace(rollout, &cuts).unwrap();
+            cpu().backward_checked(&model, rollout, &mut checked).unwrap();
             let checked: Vec<_> = (0..cuts.len()).map(|i| bits(checked.gradient(i))).collect();
             assert_eq!(checked, gradients, "checked, {isa}");
             (gradients, adjoints)
@@ -77,9 +77,11 @@ fn seeds_and_jacobians_agree() {
         let values: Vec<f32> = (0..5 * 11 * width).map(|i| (i as f32).sin()).collect();
         let one = Seeds { loss: 0.5, taps: vec![("action".to_owned(), values)] };
         let found = rollouts.each_ref().map(|rollout| {
-            let mut workspace = Workspace::for_seeds(rollout, &cuts(&KINDS)).unwrap();
-            workspace.backward_seeded(&model, rollout, &vec![one.clone(); KINDS.len()]).unwrap();
-            let jacobians = state_jacobians(&model, rollout).unwrap();
+            let mut workspace = cpu().workspace_for_seeds(rollout, &cuts(&KINDS)).unwrap();
+            cpu()
+                .backward_seeded(&model, rollout, &mut workspace, &vec![one.clone(); KINDS.len()])
+                .unwrap();
+            let jacobians = cpu().state_jacobians(&model, rollout).unwrap();
             let gradients = (0..KINDS.len()).flat_map(|i| bits(workspace.gradient(i)));
             let places = (0..5).flat_map(|t| (0..11).map(move |row| (t, row)));
             let local = places.flat_map(|(t, row)| {
@@ -93,8 +95,7 @@ fn seeds_and_jacobians_agree() {
 
 /// Every function, on operands that come from rows and from columns, twice, wide and single, with a
 /// policy between two runs that both read the state and each other's values.
-#[test]
-fn every_narrow_instruction_agrees() {
+pub fn every_narrow_instruction() -> Case {
     let t = Trace::new();
     let state = t.state("state", 6);
     let unit = state.tanh() * 0.4 + 1.2;
@@ -120,7 +121,7 @@ fn every_narrow_instruction_agrees() {
     for term in functions {
         sum = sum + term * single - small;
     }
-    let sum = sum * 0.1;
+    let sum = t.tap("sum", sum * 0.1);
     let token = t.concat(&[sum, part, t.input("noise", 2)]);
     let action = t.linear("policy", token, 4).tanh();
     let wide = t.concat(&[action, sum.affine(&[0.5, -1.0, 2.0], &[0.1, 0.0, -0.2]), part.sum()]);
@@ -128,8 +129,13 @@ fn every_narrow_instruction_agrees() {
     t.loss(wide.weighted_square(&[0.5, 2.0, -1.0, 1.0, 0.1, 0.2, 0.3, 0.4]));
     let program = t.compile().unwrap();
     assert!(program.sites_in_columns() > 60, "{}", program.sites_in_columns());
+    Case::new(program, 7, spec(11, 6)).rounded_to_f32()
+}
+
+#[test]
+fn every_narrow_instruction_agrees() {
+    let case = every_narrow_instruction();
     // No memory, so only cuts of the state.
-    let case = Case::new(program, 7, spec(11, 6)).rounded_to_f32();
     for isa in Isa::available() {
         agrees::<f32>(&case, isa, &["FF", "KF", "K2F", "K3F"]);
         agrees::<f64>(&case, isa, &["FF", "KF", "K2F", "K3F"]);

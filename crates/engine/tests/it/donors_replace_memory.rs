@@ -1,11 +1,11 @@
 //! A donor's memory in place of one's own: what it must change, what it must not, and what is refused.
 
+use crate::common::cpu;
 use std::sync::Arc;
 
 use backcut_engine::{
-    BackwardError, Cut, Donor, ForwardError, ForwardSpec, Model, Program, Rollout, Trace, Workspace,
+    BackwardError, Cut, Donor, ForwardError, ForwardSpec, Model, Program, Rollout, Trace,
 };
-use backcut_kernels::Isa;
 
 const ROWS: usize = 3;
 const STEPS: usize = 5;
@@ -27,12 +27,12 @@ fn program() -> Arc<Program> {
 
 fn model() -> Model<f32> {
     let program = program();
-    Model::new(&program, Isa::detect(), program.layout().initialise(5)).unwrap()
+    cpu().model(&program, program.layout().initialise(5)).unwrap()
 }
 
 fn rolled(model: &Model<f32>, donor: Option<Donor<f32>>) -> Rollout<f32> {
     let spec = ForwardSpec { donor, ..ForwardSpec::default() };
-    let mut rollout = Rollout::new(model.program(), ROWS, STEPS, spec).unwrap();
+    let mut rollout = cpu().rollout(model.program(), ROWS, STEPS, spec).unwrap();
     let wave = |i: usize| ((i * 29 % 17) as f32 - 8.0) / 9.0;
     for (name, shift) in [("s", 2), ("h", 5)] {
         let values = rollout.initial_mut(name).unwrap();
@@ -40,7 +40,7 @@ fn rolled(model: &Model<f32>, donor: Option<Donor<f32>>) -> Rollout<f32> {
     }
     let target = rollout.input_mut("target").unwrap();
     target.iter_mut().enumerate().for_each(|(i, v)| *v = wave(3 * i + 1));
-    model.roll_into(&mut rollout).unwrap();
+    cpu().roll(model, &mut rollout).unwrap();
     rollout
 }
 
@@ -81,12 +81,12 @@ fn what_a_donor_makes_meaningless_is_refused() {
         rows,
     };
     let reader = rolled(&model, Some(donor(&own, vec![1, 2, 0])));
-    let mut workspace = Workspace::new(&own, &[Cut::FF]).unwrap();
-    assert_eq!(workspace.backward(&model, &reader), Err(BackwardError::Donor));
+    let mut workspace = cpu().workspace(&own, &[Cut::FF]).unwrap();
+    assert_eq!(cpu().backward(&model, &reader, &mut workspace), Err(BackwardError::Donor));
     let refused = |donor: Donor<f32>, steps: usize| {
         let spec = ForwardSpec { donor: Some(donor), ..ForwardSpec::default() };
         matches!(
-            Rollout::<f32>::new(model.program(), ROWS, steps, spec),
+            cpu::<f32>().rollout(model.program(), ROWS, steps, spec),
             Err(ForwardError::Donor(_))
         )
     };
@@ -100,8 +100,10 @@ fn what_a_donor_makes_meaningless_is_refused() {
 fn a_rollout_of_other_parameters_is_not_differentiated() {
     let mut model = model();
     let own = rolled(&model, None);
-    let mut workspace = Workspace::new(&own, &[Cut::FF]).unwrap();
-    workspace.backward(&model, &own).unwrap();
-    model.edit(|values| values[0] += 0.5);
-    assert_eq!(workspace.backward(&model, &own), Err(BackwardError::OtherParameters));
+    let mut workspace = cpu().workspace(&own, &[Cut::FF]).unwrap();
+    cpu().backward(&model, &own, &mut workspace).unwrap();
+    let mut values = model.values().to_vec();
+    values[0] += 0.5;
+    cpu().load(&mut model, &values).unwrap();
+    assert_eq!(cpu().backward(&model, &own, &mut workspace), Err(BackwardError::OtherParameters));
 }

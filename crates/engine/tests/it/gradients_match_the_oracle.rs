@@ -1,15 +1,15 @@
 //! For every kind of cut: the engine's gradient is the scalar oracle's.
 
-use crate::common::{Case, KINDS, cut, cuts, distance, spec};
+use crate::common::{Case, Float, KINDS, cpu, cut, cuts, distance, spec};
+use backcut_engine::Trace;
 use backcut_engine::oracle::{
     EdgeKind, FixedValues, OracleSpec, PolicySizes, Random, WrongEdge, policy_by_hand, trace_policy,
 };
-use backcut_engine::{Trace, Workspace};
-use backcut_kernels::{Isa, Real};
+use backcut_kernels::Isa;
 use proptest::prelude::*;
 
 /// Largest distance over the cuts, relative to the norm of each gradient.
-fn worst<R: Real>(case: &Case, names: &[&str]) -> (f64, String) {
+fn worst<R: Float>(case: &Case, names: &[&str]) -> (f64, String) {
     let gradients = case.gradients::<R>(&cuts(names));
     let mut worst = (0.0, String::new());
     for (name, gradient) in names.iter().zip(&gradients) {
@@ -69,8 +69,8 @@ fn every_kind_of_cut_with_values_from_outside() {
         }
         // Chunks shorter than the rollout, so that a buffer holds what another step left in it.
         let (model, rollout) = case.rolled::<f64>(Isa::detect());
-        let mut workspace = Workspace::with_chunk(&rollout, &cuts(&KINDS), 2).unwrap();
-        workspace.backward(&model, &rollout).unwrap();
+        let mut workspace = cpu().workspace_with_chunk(&rollout, &cuts(&KINDS), 2).unwrap();
+        cpu().backward(&model, &rollout, &mut workspace).unwrap();
         for (i, name) in KINDS.iter().enumerate() {
             let error = distance(workspace.gradient(i), &case.oracle(cut(name)).gradient);
             assert!(error < 1e-10, "seed {seed}, {name}: {error:.1e}");
@@ -108,7 +108,7 @@ fn values_and_losses_match() {
         let oracle = case.oracle(cut("FF"));
         let (model, mut rollout) = case.rolled::<f64>(Isa::detect());
         // Watched, because private values of narrow sites are rows only then.
-        model.roll_checked(&mut rollout).unwrap();
+        cpu().roll_checked(&model, &mut rollout).unwrap();
         for (site, steps) in oracle.values.iter().enumerate() {
             let node = &case.program.nodes()[site];
             let expected = steps.concat().concat();
@@ -211,8 +211,8 @@ fn attention_sums_and_linear_sites_from_outside_in_a_used_workspace() {
     t.loss((next - x).square().sum());
     let mut case = Case::new(t.compile().unwrap(), 5, spec(2, 11));
     let (model, clean) = case.rolled::<f64>(Isa::detect());
-    let mut workspace = Workspace::with_chunk(&clean, &cuts(&KINDS), 4).unwrap();
-    workspace.backward(&model, &clean).unwrap();
+    let mut workspace = cpu().workspace_with_chunk(&clean, &cuts(&KINDS), 4).unwrap();
+    cpu().backward(&model, &clean, &mut workspace).unwrap();
     let mut random = Random::new(5);
     for (site, first) in [("read", 6), ("sum", 8), ("plain", 1)] {
         let mut row = || (0..4).map(|_| random.uniform(-1.0, 1.0)).collect::<Vec<_>>();
@@ -220,7 +220,7 @@ fn attention_sums_and_linear_sites_from_outside_in_a_used_workspace() {
         case.spec.overrides.push(FixedValues { site: site.into(), first, values });
     }
     let (model, rollout) = case.rolled::<f64>(Isa::detect());
-    workspace.backward(&model, &rollout).unwrap();
+    cpu().backward(&model, &rollout, &mut workspace).unwrap();
     for (i, name) in KINDS.iter().enumerate() {
         let error = distance(workspace.gradient(i), &case.oracle(cut(name)).gradient);
         assert!(error < 1e-10, "{name}: {error:.1e}");

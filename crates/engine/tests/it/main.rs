@@ -8,6 +8,7 @@ mod ages_sum_to_the_gradient;
 mod columns_change_no_bit;
 mod donors_replace_memory;
 mod edges_match_the_oracle;
+mod fed_values_keep_the_bits;
 mod finite_differences;
 mod forward_is_invariant;
 mod gradients_match_the_oracle;

@@ -7,7 +7,7 @@ use crate::Real;
 use crate::isa::dispatch;
 
 macro_rules! maps {
-    ($($(#[$meta:meta])* $name:ident = $function:ident;)*) => {
+    ($($(#[$meta:meta])* $name:ident, $on:ident = $function:ident;)*) => {
         mod body {
             use crate::Real;
             $(
@@ -22,26 +22,26 @@ macro_rules! maps {
         }
         $(dispatch! {
             $(#[$meta])*
-            pub fn $name<R: Real>(x: &[R], out: &mut [R]) = body::$function;
+            pub fn $name, $on<R: Real>(x: &[R], out: &mut [R]) = body::$function;
         })*
     };
 }
 
 maps! {
     /// e^x of every element.
-    map_exp = exp;
+    map_exp, map_exp_on = exp;
     /// Natural logarithm of every element.
-    map_ln = ln;
+    map_ln, map_ln_on = ln;
     /// Sine of every element.
-    map_sin = sin;
+    map_sin, map_sin_on = sin;
     /// Cosine of every element.
-    map_cos = cos;
+    map_cos, map_cos_on = cos;
     /// Tangent of every element.
-    map_tan = tan;
+    map_tan, map_tan_on = tan;
     /// Hyperbolic tangent of every element.
-    map_tanh = tanh;
+    map_tanh, map_tanh_on = tanh;
     /// Inverse hyperbolic tangent of every element.
-    map_atanh = atanh;
+    map_atanh, map_atanh_on = atanh;
     /// 1 / (1 + e^-x) of every element.
-    map_sigmoid = sigmoid;
+    map_sigmoid, map_sigmoid_on = sigmoid;
 }

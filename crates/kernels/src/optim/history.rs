@@ -127,28 +127,28 @@ fn sign_terms_body<R: Real>(
 
 dispatch! {
     /// `sqrt(vhat)`, with the bias correction of the second moment.
-    pub fn root<R: Real>(unbias: f32, second: &[R], root: &mut [f32]) = root_body;
+    pub fn root, root_on<R: Real>(unbias: f32, second: &[R], root: &mut [f32]) = root_body;
 }
 dispatch! {
     /// `|factor g| / (sqrt(vhat) + eps)`; returns how many lie above one.
-    pub fn ratio<R: Real>(factor: f32, eps: f32, gradient: &[R], root: &[f32], ratio: &mut [f32]) -> u32 = ratio_body;
+    pub fn ratio, ratio_on<R: Real>(factor: f32, eps: f32, gradient: &[R], root: &[f32], ratio: &mut [f32]) -> u32 = ratio_body;
 }
 dispatch! {
     /// `|factor (a - b)| / (sqrt(vhat) + eps)`, the numerator formed in `f64`.
-    pub fn ratio_of_difference<R: Real>(factor: f64, eps: f32, a: &[R], b: &[R], root: &[f32], ratio: &mut [f32]) = ratio_of_difference_body;
+    pub fn ratio_of_difference, ratio_of_difference_on<R: Real>(factor: f64, eps: f32, a: &[R], b: &[R], root: &[f32], ratio: &mut [f32]) = ratio_of_difference_body;
 }
 dispatch! {
     /// `w = 1 / (sqrt(vhat) + eps)` and the reference gradient times `w`.
-    pub fn weights<R: Real>(eps: f32, root: &[f32], full: &[R], weight: &mut [f64], own: &mut [f64]) = weights_body;
+    pub fn weights, weights_on<R: Real>(eps: f32, root: &[f32], full: &[R], weight: &mut [f64], own: &mut [f64]) = weights_body;
 }
 dispatch! {
     /// Terms of `|w g|^2` and `(w g) . (w g_FF)`.
-    pub fn scaled_terms<R: Real>(gradient: &[R], weight: &[f64], full: &[f64], terms: &mut [[f64; 2]]) = scaled_terms_body;
+    pub fn scaled_terms, scaled_terms_on<R: Real>(gradient: &[R], weight: &[f64], full: &[f64], terms: &mut [[f64; 2]]) = scaled_terms_body;
 }
 dispatch! {
     /// Terms of `sign(g) . direction` and `|direction|^2`; returns how many gradients are not zero and how
     /// many weights are saturated.
-    pub fn sign_terms<R: Real>(d: Direction, gradient: &[R], first: &[R], second: &[R], terms: &mut [[f64; 2]]) -> [u32; 2] = sign_terms_body;
+    pub fn sign_terms, sign_terms_on<R: Real>(d: Direction, gradient: &[R], first: &[R], second: &[R], terms: &mut [[f64; 2]]) -> [u32; 2] = sign_terms_body;
 }
 
 #[cfg(test)]
@@ -178,14 +178,14 @@ mod tests {
         };
         for isa in Isa::available() {
             let (mut scale, mut rho, mut added) = ([0.0; N], [0.0; N], [0.0; N]);
-            root(isa, d.unbias2, &v, &mut scale);
-            let above = ratio(isa, 0.25, d.eps, &g, &scale, &mut rho);
-            ratio_of_difference(isa, 0.25, d.eps, &g, &full, &scale, &mut added);
+            root_on(isa, d.unbias2, &v, &mut scale);
+            let above = ratio_on(isa, 0.25, d.eps, &g, &scale, &mut rho);
+            ratio_of_difference_on(isa, 0.25, d.eps, &g, &full, &scale, &mut added);
             let (mut weight, mut own, mut scaled) = ([0.0; N], [0.0; N], [[0.0; 2]; N]);
-            weights(isa, d.eps, &scale, &full, &mut weight, &mut own);
-            scaled_terms(isa, &g, &weight, &own, &mut scaled);
+            weights_on(isa, d.eps, &scale, &full, &mut weight, &mut own);
+            scaled_terms_on(isa, &g, &weight, &own, &mut scaled);
             let mut signs = [[0.0; 2]; N];
-            let [nonzero, saturated] = sign_terms(isa, d, &g, &m, &v, &mut signs);
+            let [nonzero, saturated] = sign_terms_on(isa, d, &g, &m, &v, &mut signs);
             let mut counts = [0; 3];
             for i in 0..N {
                 let (g, m, v, root) = (g[i], m[i], v[i], (v[i] * d.unbias2).sqrt());

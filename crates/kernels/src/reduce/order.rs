@@ -42,12 +42,12 @@ fn keep_between_body<R: Real>(x: &[R], low: R, high: R, kept: &mut [R]) -> usize
 
 dispatch! {
     /// How many values lie below `bound`.
-    pub fn count_below<R: Real>(x: &[R], bound: R) -> usize = count_below_body;
+    pub fn count_below, count_below_on<R: Real>(x: &[R], bound: R) -> usize = count_below_body;
 }
 dispatch! {
     /// Writes the values from `low` to `high`, both included, to `kept`, which is at least as long as `x`;
     /// returns how many they are. Fast where they are few.
-    pub fn keep_between<R: Real>(x: &[R], low: R, high: R, kept: &mut [R]) -> usize = keep_between_body;
+    pub fn keep_between, keep_between_on<R: Real>(x: &[R], low: R, high: R, kept: &mut [R]) -> usize = keep_between_body;
 }
 
 #[cfg(test)]
@@ -61,10 +61,10 @@ mod tests {
         for isa in Isa::available() {
             for bound in [0.0, 1.0, 50.0, 100.0, 101.0] {
                 let want = x.iter().filter(|x| **x < bound).count();
-                assert_eq!(count_below(isa, &x, bound), want, "{isa} {bound}");
+                assert_eq!(count_below_on(isa, &x, bound), want, "{isa} {bound}");
             }
             let mut kept = vec![0.0; x.len()];
-            let count = keep_between(isa, &x, 7.0, 9.0, &mut kept);
+            let count = keep_between_on(isa, &x, 7.0, 9.0, &mut kept);
             let inside = |x: &f32| (7.0..=9.0).contains(x);
             let want: Vec<f32> = x.iter().copied().filter(inside).collect();
             assert_eq!(kept[..count], want, "{isa}");

@@ -50,6 +50,19 @@ pub struct Survey {
 /// # Panics
 /// If the pieces leave a gap, or a term names a vector that is not there.
 pub fn survey<'a>(
+    count: usize,
+    terms: &'a [Term],
+    pieces: &'a [Range<usize>],
+    fill: &'a mut Fill<'a>,
+) -> Survey {
+    survey_on(Isa::detect(), count, terms, pieces, fill)
+}
+
+/// [`survey`] on a chosen code path: the same bits.
+///
+/// # Panics
+/// As [`survey`].
+pub fn survey_on<'a>(
     isa: Isa,
     count: usize,
     terms: &'a [Term],
@@ -123,7 +136,7 @@ fn widen_body<R: Real>(x: &[R], wide: &mut [f64]) {
 
 dispatch! {
     /// Writes `x` in `f64`.
-    pub fn widen<R: Real>(x: &[R], wide: &mut [f64]) = widen_body;
+    pub fn widen, widen_on<R: Real>(x: &[R], wide: &mut [f64]) = widen_body;
 }
 
 /// Adds the products of a tile to the partial sums of piece and whole, two registers at a time.
@@ -185,7 +198,9 @@ fn factors<T: Vectors<f64>, const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reduce::{distance_squared, dot_wide, double_difference_squared, norm_squared};
+    use crate::reduce::{
+        distance_squared_on, dot_wide_on, double_difference_squared_on, norm_squared_on,
+    };
 
     #[test]
     fn a_survey_has_the_bits_of_single_sums() {
@@ -201,16 +216,16 @@ mod tests {
         let pieces = [0..3, 3..40, 40..56, 56..1130, 1130..1131, 1131..n];
         for isa in Isa::available() {
             let mut fill = |i: usize, range: Range<usize>, tile: &mut [f64]| {
-                widen(isa, &vectors[i][range], tile);
+                widen_on(isa, &vectors[i][range], tile);
             };
-            let found = survey(isa, vectors.len(), &terms, &pieces, &mut fill);
+            let found = survey_on(isa, vectors.len(), &terms, &pieces, &mut fill);
             let one_by_one = |r: Range<usize>| {
                 let [a, b, c, d] = vectors.map(|x| &x[r.clone()]);
                 vec![
-                    norm_squared(isa, c),
-                    dot_wide(isa, a, d),
-                    distance_squared(isa, d, b),
-                    double_difference_squared(isa, a, b, c, d),
+                    norm_squared_on(isa, c),
+                    dot_wide_on(isa, a, d),
+                    distance_squared_on(isa, d, b),
+                    double_difference_squared_on(isa, a, b, c, d),
                 ]
             };
             assert_eq!(found.whole, one_by_one(0..n), "{isa}");

@@ -7,7 +7,7 @@
 //! AdamW whose clip by the global norm never acts, and the same with a threshold that acts at almost every
 //! update, as in the paper's vessel study.
 
-use backcut_engine::Cut;
+use backcut_engine::{Cut, Executor};
 use backcut_systems::analytic::{Analytic, AnalyticConfig};
 use backcut_systems::{BatchKey, Stream};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, TrainError, Trainer};
@@ -90,14 +90,17 @@ pub struct AnalyticStudy {
 }
 
 /// Runs the study, in `f64`.
-pub fn run(params: &StudyParams) -> Result<AnalyticStudy, MeasureError> {
+pub fn run(
+    executor: &dyn Executor<f64>,
+    params: &StudyParams,
+) -> Result<AnalyticStudy, MeasureError> {
     let mut study = AnalyticStudy { rows: Vec::new(), label_updates: 0 };
     for &coupling in &params.couplings {
         let config = AnalyticConfig { coupling, steps: params.steps, ..AnalyticConfig::default() };
         let system = config.check().map_err(|e| MeasureError::Unfit(e.to_string()))?;
         for &seed in &params.seeds {
             for (name, optimizer) in &params.optimizers {
-                let anchor = Anchor::new(&system, seed, *optimizer, params)?;
+                let anchor = Anchor::new(executor, &system, seed, *optimizer, params)?;
                 for future in [Stream::A, Stream::B] {
                     anchor.future(future, name, params, &mut study)?;
                 }
@@ -109,6 +112,7 @@ pub fn run(params: &StudyParams) -> Result<AnalyticStudy, MeasureError> {
 
 /// A warm state from which every graph departs.
 struct Anchor<'s> {
+    executor: &'s dyn Executor<f64>,
     system: &'s Analytic,
     arm: Arm,
     state: State<f64>,
@@ -117,18 +121,19 @@ struct Anchor<'s> {
 
 impl<'s> Anchor<'s> {
     fn new(
+        executor: &'s dyn Executor<f64>,
         system: &'s Analytic,
         seed: u64,
         optimizer: Optimizer,
         params: &StudyParams,
     ) -> Result<Self, MeasureError> {
         let arm = Arm { cut: Cut::FF, seed, stream: Stream::A, optimizer };
-        let mut trainer = Trainer::<f64>::new(system, arm).map_err(|e| failed(&e))?;
+        let mut trainer = Trainer::<f64>::new(executor, system, arm).map_err(|e| failed(&e))?;
         for _ in 0..params.warm_updates {
             trainer.step().map_err(|e| failed(&e))?;
         }
         let error = trainer.evaluate().map_err(|e| failed(&e))?.mean;
-        Ok(Self { system, arm, state: trainer.state(), error })
+        Ok(Self { executor, system, arm, state: trainer.state(), error })
     }
 
     fn future(
@@ -142,12 +147,20 @@ impl<'s> Anchor<'s> {
         let next = BatchKey { seed, stream: future, update: self.state.update };
         let diagnostic = BatchKey { seed, stream: Stream::A, update: DIAGNOSTIC_UPDATE };
         let setting = &self.arm.optimizer;
-        let scores =
-            local_scores::<f64>(self.system, &self.state, setting, next, diagnostic, &GRAPHS)?;
+        let scores = local_scores::<f64>(
+            self.executor,
+            self.system,
+            &self.state,
+            setting,
+            next,
+            diagnostic,
+            &GRAPHS,
+        )?;
         for score in scores {
             let arm = Arm { cut: score.cut, stream: future, ..self.arm };
-            let mut trainer = Trainer::<f64>::resume(self.system, arm, self.state.clone())
-                .map_err(|e| failed(&e))?;
+            let mut trainer =
+                Trainer::<f64>::resume(self.executor, self.system, arm, self.state.clone())
+                    .map_err(|e| failed(&e))?;
             let mut clipped = 0;
             for _ in 0..params.updates {
                 let log = trainer.step().map_err(|e| failed(&e))?;

@@ -1,7 +1,7 @@
 //! The two scores at one state.
 
-use backcut_engine::{Cut, Model, Rollout, Workspace};
-use backcut_kernels::{Isa, Real, reduce};
+use backcut_engine::{Cut, Executor};
+use backcut_kernels::{Real, reduce};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State, adamw, clip};
 
@@ -21,6 +21,7 @@ pub struct LocalScore {
 /// Scores of `cuts` at a state: `next` is the batch of the update that would follow, `diagnostic` the
 /// batch whose loss is predicted. The clip by the global norm is part of the update, not of the gradient.
 pub fn local_scores<R: Real>(
+    executor: &dyn Executor<R>,
     system: &dyn System<R>,
     state: &State<R>,
     optimizer: &Optimizer,
@@ -29,16 +30,17 @@ pub fn local_scores<R: Real>(
     cuts: &[Cut],
 ) -> Result<Vec<LocalScore>, MeasureError> {
     let program = system.program();
-    let model = Model::new(program, Isa::detect(), state.params.clone())?;
-    let mut rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
+    let model = executor.model(program, state.params.clone())?;
+    let mut rollout =
+        executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
     let mut all = vec![Cut::FF];
     all.extend_from_slice(cuts);
-    let mut workspace = Workspace::new(&rollout, &all)?;
+    let mut workspace = executor.workspace(&rollout, &all)?;
     let mut differentiate = |key: BatchKey| -> Result<Vec<Vec<R>>, MeasureError> {
         system.fill_batch(key, &mut rollout);
         let roll = |source| MeasureError::Roll { update: key.update + 1, source };
-        model.roll_into(&mut rollout).map_err(roll)?;
-        workspace.backward(&model, &rollout)?;
+        executor.roll(&model, &mut rollout).map_err(roll)?;
+        executor.backward(&model, &rollout, &mut workspace)?;
         Ok((0..all.len()).map(|cut| workspace.gradient(cut).to_vec()).collect())
     };
     let r = wide(&differentiate(diagnostic)?[0]);
@@ -50,7 +52,7 @@ pub fn local_scores<R: Real>(
     let updates: Vec<Vec<R>> = gradients.iter().map(update).collect();
     let along = |a: &[R], ff: &[R]| {
         let difference: Vec<f64> = wide(a).iter().zip(wide(ff)).map(|(a, ff)| a - ff).collect();
-        reduce::dot(Isa::detect(), &r, &difference)
+        reduce::dot(&r, &difference)
     };
     let score = |(i, &cut): (usize, &Cut)| LocalScore {
         cut,

@@ -22,7 +22,7 @@ pub fn attention(subject: &Subject) -> Result<Vec<Finding>, MeasureError> {
     }
     // `[cache][head]`
     let mut mass: Vec<Vec<f64>> = vec![Vec::new(); caches.len()];
-    panel::visit(system, &model, &spec, |_, rollout| {
+    panel::visit(subject, &model, &spec, |_, rollout| {
         for (cache, mass) in caches.iter().zip(&mut mass) {
             for t in queries.clone() {
                 let Some((p, shape)) = rollout.probabilities(cache, t) else { continue };

@@ -59,13 +59,13 @@ pub fn donor_with(subject: &Subject, donors: &[usize]) -> Result<Vec<Finding>, M
     let mut failure = None;
     for (first, count) in panel::groups(rows) {
         let own = &donors[first..first + count];
-        let rollout = panel::roll_rows(system, &model, own)?;
+        let rollout = panel::roll_rows(subject, &model, own)?;
         let mut errors = vec![0.0; count];
         system.row_errors(&rollout, &mut errors);
         own.iter().zip(&errors).for_each(|(&row, &error)| base[row] = error);
         let history = Donor { rollout: Arc::new(rollout), rows: (0..count).collect() };
         let spec = ForwardSpec { donor: Some(history), ..system.spec() };
-        match panel::roll_group(system, &model, (first, count), spec) {
+        match panel::roll_group(subject, &model, (first, count), spec) {
             Ok(rollout) => system.row_errors(&rollout, &mut changed[first..first + count]),
             Err(MeasureError::Panel(error)) => {
                 failure.get_or_insert(error.to_string());

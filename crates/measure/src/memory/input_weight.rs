@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backcut_kernels::{Isa, reduce};
+use backcut_kernels::reduce;
 
 use crate::finding::Finding;
 use crate::measurement::MeasureError;
@@ -33,7 +33,7 @@ pub fn input_weight(
     let values = values.ok_or_else(|| {
         MeasureError::Unfit("the state belongs to a policy of another size".to_owned())
     })?;
-    let norm = reduce::norm_squared(Isa::detect(), values).sqrt();
+    let norm = reduce::norm_squared(values).sqrt();
     let part = format!("{parameter}[{start}..{end}]");
     Ok(vec![Finding::new("input_weight.norm", "", part, norm)])
 }

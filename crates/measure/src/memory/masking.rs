@@ -17,12 +17,12 @@ use crate::subject::Subject;
 /// forward as trained.
 pub fn masking(subject: &Subject, windows: &[usize]) -> Result<Vec<Finding>, MeasureError> {
     let (system, model) = (subject.system, panel::model(subject)?);
-    let base = panel::evaluate(system, &model, &system.spec())?;
+    let base = panel::evaluate(subject, &model, &system.spec())?;
     let mut findings = vec![Finding::new("panel.error", "", "all", base.mean)];
     for &window in windows {
         let part = format!("w={window}");
         let spec = hide(system.spec(), window, system.steps())?;
-        let masked = match panel::evaluate(system, &model, &spec) {
+        let masked = match panel::evaluate(subject, &model, &spec) {
             Ok(masked) => masked,
             // A policy that cannot fly without its memory is a result, not a failure to measure.
             Err(MeasureError::Panel(error)) => {

@@ -9,7 +9,7 @@ mod donor;
 mod input_weight;
 mod masking;
 
-use backcut_kernels::{Isa, reduce};
+use backcut_kernels::reduce;
 
 pub use attention::attention;
 pub use donor::{donor, donor_with, panel_derangement};
@@ -58,7 +58,7 @@ fn mean_relative(base: &[f64], other: &[f64]) -> Result<f64, String> {
         return Err(format!("the error of trajectory {row} is 0: no relative change"));
     }
     let each: Vec<f64> = base.iter().zip(other).map(|(b, o)| (o - b) / b).collect();
-    Ok(reduce::sum(Isa::detect(), &each) / each.len() as f64)
+    Ok(reduce::sum(&each) / each.len() as f64)
 }
 
 /// The finding for a value that may be undefined.

@@ -1,6 +1,6 @@
 //! Values of taps over the panel, on the policy's own inputs or on a reference's.
 
-use backcut_engine::{ForwardSpec, Override, Rollout};
+use backcut_engine::{Fed, Model, Rollout};
 
 use crate::measurement::MeasureError;
 use crate::panel;
@@ -60,11 +60,10 @@ pub fn gather(
         })
         .collect();
     for (first, rows) in panel::groups(trajectories) {
-        let spec = match &feeding {
-            Some(feeding) => feeding.spec(subject, (first, rows))?,
-            None => system.spec(),
+        let rollout = match &feeding {
+            Some(feeding) => feeding.roll(subject, &model, (first, rows))?,
+            None => panel::roll_group(subject, &model, (first, rows), system.spec())?,
         };
-        let rollout = panel::roll_group(system, &model, (first, rows), spec)?;
         for (&site, samples) in sites.iter().zip(&mut samples) {
             for t in 0..steps {
                 let width = samples.width;
@@ -82,7 +81,7 @@ pub fn gather(
 /// A reference whose rollouts are fed to another policy.
 struct Feeding<'a> {
     reference: &'a Subject<'a>,
-    model: backcut_engine::Model<f32>,
+    model: Model<f32>,
     /// The token and every state.
     names: Vec<String>,
 }
@@ -113,21 +112,25 @@ impl<'a> Feeding<'a> {
         Ok(Self { reference, model: panel::model(reference)?, names })
     }
 
-    /// A forward that reads the reference's observations and states of one group.
-    fn spec(
+    /// Rolls one group of a policy that reads the reference's observations and states.
+    fn roll(
         &self,
         subject: &Subject,
+        model: &Model<f32>,
         group: (usize, usize),
-    ) -> Result<ForwardSpec<f32>, MeasureError> {
+    ) -> Result<Rollout<f32>, MeasureError> {
         let system = self.reference.system;
-        let rollout: Rollout<f32> = panel::roll_group(system, &self.model, group, system.spec())?;
-        let program = system.program();
-        let fed = self.names.iter().filter_map(|name| {
-            let values = rollout.values(program.tap(name)?).to_vec();
-            Some(Override { site: name.clone(), first: 0, values })
-        });
+        let theirs = panel::roll_group(self.reference, &self.model, group, system.spec())?;
         let mut spec = subject.system.spec();
-        spec.overrides.extend(fed);
-        Ok(spec)
+        let steps = 0..theirs.steps();
+        spec.fed.extend(self.names.iter().map(|n| Fed { site: n.clone(), steps: steps.clone() }));
+        panel::roll_fed_group(subject, model, group, spec, |rollout| {
+            for name in &self.names {
+                let site = theirs.program().tap(name).expect("both programs were asked for it");
+                if let Some(fed) = rollout.fed_mut(name) {
+                    fed.copy_from_slice(theirs.values(site));
+                }
+            }
+        })
     }
 }

@@ -1,7 +1,6 @@
 //! The scores against what they claim to predict, and the study's counts.
 
-use backcut_engine::{Cut, Model, Rollout};
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Cut, Executor};
 use backcut_measure::analytic::{GRAPHS, Row, StudyParams, run, summarise};
 use backcut_measure::diagnostics::local_scores;
 use backcut_systems::analytic::{Analytic, AnalyticConfig};
@@ -14,7 +13,7 @@ fn optimizer(rate: f64) -> Optimizer {
 
 fn warm(system: &Analytic) -> State<f64> {
     let arm = Arm { cut: Cut::FF, seed: 5, stream: Stream::A, optimizer: optimizer(0.01) };
-    let mut trainer = Trainer::<f64>::new(system, arm).unwrap();
+    let mut trainer = Trainer::<f64>::new(Cpu::detect(), system, arm).unwrap();
     for _ in 0..20 {
         trainer.step().unwrap();
     }
@@ -23,10 +22,10 @@ fn warm(system: &Analytic) -> State<f64> {
 
 fn loss(system: &Analytic, params: &[f64], key: BatchKey) -> f64 {
     let program = System::<f64>::program(system);
-    let model = Model::new(program, Isa::detect(), params.to_vec()).unwrap();
-    let mut rollout = Rollout::new(program, 8, 16, System::<f64>::spec(system)).unwrap();
+    let model = Cpu::detect().model(program, params.to_vec()).unwrap();
+    let mut rollout = Cpu::detect().rollout(program, 8, 16, System::<f64>::spec(system)).unwrap();
     system.fill_batch(key, &mut rollout);
-    model.roll_into(&mut rollout).unwrap()
+    Cpu::detect().roll(&model, &mut rollout).unwrap()
 }
 
 #[test]
@@ -37,11 +36,20 @@ fn a_small_step_raises_the_loss_over_ffs_by_the_update_score() {
     let (next, diagnostic) = (key(state.update), key(900));
     // To first order: halving the rate halves the score and quarters what is left over.
     let rate = 1e-6;
-    let scores =
-        local_scores::<f64>(&system, &state, &optimizer(rate), next, diagnostic, &GRAPHS).unwrap();
+    let scores = local_scores::<f64>(
+        Cpu::detect(),
+        &system,
+        &state,
+        &optimizer(rate),
+        next,
+        diagnostic,
+        &GRAPHS,
+    )
+    .unwrap();
     let after = |cut| {
         let arm = Arm { cut, seed: 5, stream: Stream::A, optimizer: optimizer(rate) };
-        let mut trainer = Trainer::<f64>::resume(&system, arm, state.clone()).unwrap();
+        let mut trainer =
+            Trainer::<f64>::resume(Cpu::detect(), &system, arm, state.clone()).unwrap();
         trainer.step().unwrap();
         loss(&system, &trainer.state().params, diagnostic)
     };
@@ -62,11 +70,20 @@ fn the_gradient_score_is_the_change_by_plain_descent() {
     let key = |update| BatchKey { seed: 5, stream: Stream::A, update };
     let (next, diagnostic) = (key(state.update), key(900));
     let rate = 1e-9;
-    let scores =
-        local_scores::<f64>(&system, &state, &optimizer(rate), next, diagnostic, &GRAPHS).unwrap();
+    let scores = local_scores::<f64>(
+        Cpu::detect(),
+        &system,
+        &state,
+        &optimizer(rate),
+        next,
+        diagnostic,
+        &GRAPHS,
+    )
+    .unwrap();
     let stepped = |cut| {
         let arm = Arm { cut, seed: 5, stream: Stream::A, optimizer: optimizer(rate) };
-        let mut trainer = Trainer::<f64>::resume(&system, arm, state.clone()).unwrap();
+        let mut trainer =
+            Trainer::<f64>::resume(Cpu::detect(), &system, arm, state.clone()).unwrap();
         trainer.step().unwrap();
         let gradient = trainer.gradient().to_vec();
         let params: Vec<f64> =
@@ -89,10 +106,10 @@ fn a_small_study_counts_its_updates_and_repeats_to_the_bit() {
         updates: 4,
         ..StudyParams::default()
     };
-    let study = run(&params).unwrap();
+    let study = run(Cpu::detect(), &params).unwrap();
     assert_eq!(study.rows.len(), 4 * 2 * 2 * 2 * 4);
     assert_eq!(study.label_updates, 4 * 2 * 2 * 2 * 4 * 4);
-    assert_eq!(study, run(&params).unwrap());
+    assert_eq!(study, run(Cpu::detect(), &params).unwrap());
     let summary = summarise(&study, params.updates).unwrap();
     assert_eq!(summary.cases, 32);
     assert!(summary.scores.iter().all(|line| line.agreement.pairs == 32 * 6));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use backcut_engine::{ForwardSpec, Init, Program, Rollout, Trace};
+use backcut_engine::{Cpu, ForwardSpec, Init, Program, Rollout, Trace};
 use backcut_measure::memory::{donor, donor_with};
 use backcut_measure::{Finding, MeasureError, Measurement, Subject, measure};
 use backcut_systems::analytic::{AnalyticConfig, PANEL_ROWS};
@@ -16,7 +16,7 @@ fn state(params: Vec<f32>) -> State<f32> {
 fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>) -> Subject<'a> {
     let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1.0 };
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
-    Subject { system, state, optimizer, key }
+    Subject { executor: Cpu::detect(), system, state, optimizer, key }
 }
 
 fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {

@@ -10,9 +10,9 @@
 use std::f64::consts::TAU;
 
 use backcut_engine::Rollout;
+use backcut_kernels::Real;
 use backcut_kernels::math::slices::{map_cos, map_sin};
 use backcut_kernels::random::Stream;
-use backcut_kernels::{Isa, Real};
 
 use super::{DT, HORIZON, InitialSpread, POINT, STATE};
 use crate::BatchKey;
@@ -81,7 +81,7 @@ impl Origin {
 
     /// The reference at times 0 ... points - 1: velocity `A sin(w t + phase)` on each axis, position its
     /// integral from 0, `A / w (cos(phase) - cos(w t + phase))`.
-    fn path(&self, row: usize, points: usize, isa: Isa) -> Path {
+    fn path(&self, row: usize, points: usize) -> Path {
         let mut draws = self.reference.at(self.update, self.first + row as u64);
         let mut path = Path::default();
         for (position, velocity) in path.position.iter_mut().zip(&mut path.velocity) {
@@ -92,8 +92,8 @@ impl Origin {
             for (i, angle) in angle[..points].iter_mut().enumerate() {
                 *angle = omega * (i as f64 * DT) + phase;
             }
-            map_sin(isa, &angle[..points], &mut velocity.0[..points]);
-            map_cos(isa, &angle[..points], &mut position.0[..points]);
+            map_sin(&angle[..points], &mut velocity.0[..points]);
+            map_cos(&angle[..points], &mut position.0[..points]);
             let (reach, from) = (amplitude / omega, position.0[0]);
             for (p, v) in position.0[..points].iter_mut().zip(&mut velocity.0) {
                 *p = reach * (from - *p);
@@ -129,7 +129,6 @@ pub(super) fn fill<R: Real>(
     origin: &Origin,
     spread: &InitialSpread,
     hidden: bool,
-    isa: Isa,
     rollout: &mut Rollout<R>,
 ) {
     const DECLARED: &str = "the quadrotor's program declares it";
@@ -140,7 +139,7 @@ pub(super) fn fill<R: Real>(
         let initial = rollout.initial_mut("state").expect(DECLARED);
         initial[row * STATE..][..STATE].copy_from_slice(&start);
 
-        let path = origin.path(row, points + 1, isa);
+        let path = origin.path(row, points + 1);
         let mut table = [R::ZERO; POINT * MAX_POINTS];
         for (i, point) in table.chunks_exact_mut(POINT).take(points).enumerate() {
             let velocity = at(&path.velocity, i + 1).map(R::from_f64);
@@ -190,13 +189,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub(super) fn draw(
-        origin: &Origin,
-        spread: &InitialSpread,
-        rows: usize,
-        steps: usize,
-        isa: Isa,
-    ) -> Self {
+    pub(super) fn draw(origin: &Origin, spread: &InitialSpread, rows: usize, steps: usize) -> Self {
         let points = steps + HORIZON + 1;
         let mut batch = Self {
             rows,
@@ -208,7 +201,7 @@ impl Batch {
         };
         for (row, noise) in batch.noise.chunks_exact_mut(steps * 3).enumerate() {
             batch.initial_state.extend(origin.start(row, spread));
-            let path = origin.path(row, points, isa);
+            let path = origin.path(row, points);
             for point in 0..points {
                 batch.reference_position.extend(at(&path.position, point));
                 batch.reference_velocity.extend(at(&path.velocity, point));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backcut_engine::{ForwardSpec, MemoryReads, Program, Rollout};
-use backcut_kernels::{Isa, Real};
+use backcut_kernels::Real;
 
 use super::sampler::{self, Batch, Origin, PANEL_ROWS};
 use super::{QuadrotorConfig, QuadrotorError, STATE, VelocityReading, task};
@@ -14,13 +14,12 @@ use crate::{BatchKey, System};
 pub struct Quadrotor {
     config: QuadrotorConfig,
     program: Arc<Program>,
-    isa: Isa,
 }
 
 impl Quadrotor {
     pub(super) fn new(config: QuadrotorConfig) -> Result<Self, QuadrotorError> {
         let program = Arc::new(task::compile(config.velocity, &config.policy)?);
-        Ok(Self { config, program, isa: Isa::detect() })
+        Ok(Self { config, program })
     }
 
     /// The configuration it was made of, in canonical form.
@@ -39,12 +38,12 @@ impl Quadrotor {
     }
 
     fn draw(&self, origin: &Origin, rows: usize) -> Batch {
-        Batch::draw(origin, &self.config.spread, rows, self.config.policy.steps, self.isa)
+        Batch::draw(origin, &self.config.spread, rows, self.config.policy.steps)
     }
 
     fn fill<R: Real>(&self, origin: &Origin, rollout: &mut Rollout<R>) {
         let hidden = self.config.velocity == VelocityReading::Hidden;
-        sampler::fill(origin, &self.config.spread, hidden, self.isa, rollout);
+        sampler::fill(origin, &self.config.spread, hidden, rollout);
     }
 
     /// The states s_1 ... s_T of a finished rollout, `[step][row][12]`.

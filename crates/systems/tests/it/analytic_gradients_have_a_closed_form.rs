@@ -1,7 +1,6 @@
 //! Every cut of the engine equals the analytic system's formula, and cuts that must differ do.
 
-use backcut_engine::{Cut, Model, Rollout, Workspace};
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Cut, Executor, Rollout};
 use backcut_kernels::random::Stream;
 use backcut_systems::System;
 use backcut_systems::analytic::closed_form::{self, Trajectory};
@@ -27,7 +26,8 @@ fn trajectories(rows: usize, steps: usize, seed: u64) -> Vec<Trajectory> {
 fn rolled(system: &Analytic, batch: &[Trajectory]) -> Rollout<f64> {
     let program = System::<f64>::program(system);
     let (rows, steps) = (batch.len(), batch[0].noise.len());
-    let mut rollout = Rollout::new(program, rows, steps, System::<f64>::spec(system)).unwrap();
+    let mut rollout =
+        Cpu::detect().rollout(program, rows, steps, System::<f64>::spec(system)).unwrap();
     for (row, trajectory) in batch.iter().enumerate() {
         rollout.initial_mut("x").unwrap()[row] = trajectory.x0;
         rollout.initial_mut("m").unwrap()[row] = trajectory.m0;
@@ -55,11 +55,11 @@ fn every_cut_equals_its_formula() {
         let batch = trajectories(5, steps, seed);
         let theta = [-0.3, 0.6, 0.4, 0.7, -0.5];
         let program = System::<f64>::program(&system);
-        let model = Model::new(program, Isa::detect(), theta.to_vec()).unwrap();
+        let model = Cpu::detect().model(program, theta.to_vec()).unwrap();
         let mut rollout = rolled(&system, &batch);
-        let loss = model.roll_into(&mut rollout).unwrap();
-        let mut workspace = Workspace::new(&rollout, &cuts).unwrap();
-        workspace.backward(&model, &rollout).unwrap();
+        let loss = Cpu::detect().roll(&model, &mut rollout).unwrap();
+        let mut workspace = Cpu::detect().workspace(&rollout, &cuts).unwrap();
+        Cpu::detect().backward(&model, &rollout, &mut workspace).unwrap();
         for (i, &cut) in cuts.iter().enumerate() {
             let rows = batch.iter().map(|t| closed_form::gradient(cut, coupling, theta, t));
             let mut want = closed_form::Closed { loss: 0.0, gradient: [0.0; 5] };
@@ -105,7 +105,8 @@ fn a_batch_depends_on_its_key_and_the_panel_does_not() {
     let system = AnalyticConfig::default().check().unwrap();
     let program = System::<f64>::program(&system);
     let errors = |fill: &dyn Fn(&mut Rollout<f64>)| {
-        let mut rollout = Rollout::new(program, 8, 16, System::<f64>::spec(&system)).unwrap();
+        let mut rollout =
+            Cpu::detect().rollout(program, 8, 16, System::<f64>::spec(&system)).unwrap();
         fill(&mut rollout);
         rollout.initial_mut("x").unwrap().to_vec()
     };

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use crate::common::{key, model, rollout, small, tap};
 use backcut_engine::oracle::{OracleInputs, OracleSpec, interpret};
-use backcut_engine::{Cut, Rollout, Workspace};
+use backcut_engine::{Cpu, Cut, Executor, Rollout};
 use backcut_systems::quadrotor::{QuadrotorConfig, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
 
@@ -57,10 +57,10 @@ fn compare(config: QuadrotorConfig) {
         ..OracleSpec::default()
     };
 
-    let loss = model.roll_into(&mut rollout).unwrap();
+    let loss = Cpu::detect().roll(&model, &mut rollout).unwrap();
     let cuts: Vec<Cut> = CUTS.iter().map(|name| name.parse().unwrap()).collect();
-    let mut workspace = Workspace::new(&rollout, &cuts).unwrap();
-    workspace.backward(&model, &rollout).unwrap();
+    let mut workspace = Cpu::detect().workspace(&rollout, &cuts).unwrap();
+    Cpu::detect().backward(&model, &rollout, &mut workspace).unwrap();
     for (i, &cut) in cuts.iter().enumerate() {
         let program = System::<f64>::program(&system);
         let oracle = interpret(program, model.values(), &inputs, &spec, cut).unwrap();

@@ -1,8 +1,7 @@
 //! Facts of mechanics that hold whatever the policy does.
 
 use crate::common::{key, rollout, small, tap};
-use backcut_engine::{ForwardSpec, Model, Override};
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Executor, Fed, ForwardSpec, Model};
 use backcut_systems::quadrotor::simulation::{Matrix, Vehicle, transpose, turn, world_to_body};
 use backcut_systems::quadrotor::{
     GRAVITY, InitialSpread, Quadrotor, STATE, THRUST_RANGE, VelocityReading,
@@ -22,7 +21,7 @@ fn energy(position: &[f64], velocity: &[f64]) -> f64 {
 /// A policy whose every weight is zero: all actions are one half.
 fn idle(system: &Quadrotor) -> Model<f64> {
     let program = System::<f64>::program(system);
-    Model::new(program, Isa::detect(), vec![0.0; program.layout().len()]).unwrap()
+    Cpu::detect().model(program, vec![0.0; program.layout().len()]).unwrap()
 }
 
 #[test]
@@ -42,7 +41,7 @@ fn hover_is_a_fixed_point_of_the_traced_step() {
     rollout.initial_mut("state").unwrap()[STATE..][..6]
         .copy_from_slice(&[1.0, -2.0, 3.0, 0.0, 0.0, 2.5]);
     let start = rollout.initial_mut("state").unwrap().to_vec();
-    idle(&system).roll_into(&mut rollout).unwrap();
+    Cpu::detect().roll(&idle(&system), &mut rollout).unwrap();
     for states in system.states(&rollout).chunks_exact(start.len()) {
         for (now, then) in states.iter().zip(&start) {
             assert!((now - then).abs() < 1e-14, "{now} and {then}");
@@ -57,15 +56,13 @@ fn free_fall_keeps_its_energy_in_the_traced_step() {
     let system = config.check().unwrap();
     // No action of the policy reaches zero thrust; one fed from outside does.
     let none = 0.5 - GRAVITY / THRUST_RANGE;
-    let fall = Override {
-        site: "action".into(),
-        first: 0,
-        values: [none, 0.9, 0.2, 0.7].repeat(rows * steps),
-    };
-    let spec = ForwardSpec { overrides: vec![fall], ..system.spec() };
+    let fall = Fed { site: "action".into(), steps: 0..steps };
+    let spec = ForwardSpec { fed: vec![fall], ..system.spec() };
     let mut rollout = rollout::<f64>(&system, spec);
+    let values = [none, 0.9, 0.2, 0.7].repeat(rows * steps);
+    rollout.fed_mut("action").unwrap().copy_from_slice(&values);
     system.fill_batch(key(1, Stream::A, 0), &mut rollout);
-    idle(&system).roll_into(&mut rollout).unwrap();
+    Cpu::detect().roll(&idle(&system), &mut rollout).unwrap();
     let before = tap(&rollout, "state").chunks_exact(STATE);
     let after = system.states(&rollout).chunks_exact(STATE);
     for (s, next) in before.zip(after) {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use backcut_engine::{Cut, ForwardSpec, Model, Program, Rollout, Workspace};
+use backcut_engine::{
+    Cpu, Cut, Executor, ForwardSpec, Model, Moments, Program, Rollout, Workspace,
+};
 use backcut_kernels::Isa;
-use backcut_kernels::optim::{self, AdamW};
+use backcut_kernels::optim::AdamW;
 
 /// The quadrotor study's settings.
 const ADAMW: AdamW = AdamW { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 };
@@ -12,10 +14,11 @@ const CLIP: f64 = 1.0;
 
 /// Everything one update touches.
 pub struct Learner {
+    executor: Box<dyn Executor<f32>>,
     model: Model<f32>,
     rollout: Rollout<f32>,
     workspace: Workspace<f32>,
-    moments: [Vec<f32>; 2],
+    moments: Moments<f32>,
     updates: u64,
 }
 
@@ -29,11 +32,12 @@ impl Learner {
         cuts: &[Cut],
     ) -> anyhow::Result<Self> {
         let params = program.layout().initialise::<f32>(1);
-        let moments = [vec![0.0; params.len()], vec![0.0; params.len()]];
-        let model = Model::new(program, isa, params)?;
-        let rollout = Rollout::new(program, rows, steps, spec)?;
-        let workspace = Workspace::new(&rollout, cuts)?;
-        Ok(Self { model, rollout, workspace, moments, updates: 0 })
+        let executor: Box<dyn Executor<f32>> = Box::new(Cpu::on(isa));
+        let moments = Moments::zeros(params.len());
+        let model = executor.model(program, params)?;
+        let rollout = executor.rollout(program, rows, steps, spec)?;
+        let workspace = executor.workspace(&rollout, cuts)?;
+        Ok(Self { executor, model, rollout, workspace, moments, updates: 0 })
     }
 
     /// Bytes of the record, the backward's buffers and the packed weights.
@@ -66,23 +70,19 @@ impl Learner {
 
     /// The forward.
     pub fn roll(&mut self) -> anyhow::Result<()> {
-        self.model.roll_into(&mut self.rollout)?;
+        self.executor.roll(&self.model, &mut self.rollout)?;
         Ok(())
     }
 
     /// The gradients of all cuts.
     pub fn backward(&mut self) -> anyhow::Result<()> {
-        Ok(self.workspace.backward(&self.model, &self.rollout)?)
+        Ok(self.executor.backward(&self.model, &self.rollout, &mut self.workspace)?)
     }
 
     /// Clips by the global norm, takes AdamW's step, packs the new weights.
     pub fn step(&mut self) {
-        let isa = self.model.isa();
-        let gradient = self.workspace.gradient(0);
-        let factor = (CLIP / optim::global_norm(isa, gradient)).min(1.0) as f32;
-        let ([first, second], step) = (&mut self.moments, self.updates);
-        self.model.edit(|theta| {
-            optim::adamw(isa, &ADAMW, step, factor, theta, first, second, gradient);
-        });
+        let Self { executor, model, moments, workspace, .. } = self;
+        let factor = (CLIP / executor.norm(workspace, 0)).min(1.0) as f32;
+        executor.step(model, moments, workspace, 0, &ADAMW, factor);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
 use anyhow::Context as _;
-use backcut_engine::{Cut, Rollout};
+use backcut_engine::{Cpu, Cut, Rollout};
 use backcut_kernels::Isa;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, Stream, System};
@@ -80,7 +80,7 @@ pub fn system(window: Option<NonZeroUsize>) -> anyhow::Result<Quadrotor> {
 /// A training run under a cut, from the first source's initial parameters.
 pub fn trainer(system: &Quadrotor, cut: Cut) -> anyhow::Result<Trainer<'_, f32>> {
     let optimizer = default_run(system)?.optimizer;
-    Ok(Trainer::new(system, Arm { cut, seed: 1, stream: Stream::A, optimizer })?)
+    Ok(Trainer::new(Cpu::detect(), system, Arm { cut, seed: 1, stream: Stream::A, optimizer })?)
 }
 
 /// The same with room for several graphs, which training does not need.
@@ -101,7 +101,7 @@ pub fn measure(isa: Isa, rounds: usize) -> anyhow::Result<Timings> {
         cuts.iter().map(|cut| trainer(&all, *cut)).collect::<anyhow::Result<Vec<_>>>()?;
     trainers.push(trainer(&without_memory, Cut::FF)?);
     let mut six = learner(isa, &all, &Cut::SIX)?;
-    let mut panel = Evaluator::<f32>::new(&all)?;
+    let mut panel = Evaluator::<f32>::new(Cpu::detect(), &all)?;
     let mut times = vec![Vec::new(); trainers.len() + 2];
     for _ in 0..rounds {
         for (trainer, times) in trainers.iter_mut().zip(&mut times) {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use backcut_engine::Cpu;
 use backcut_measure::analytic::construction::{gap, gap_from_moments, maximise, worst_noise};
 use backcut_measure::analytic::{AnalyticStudy, StudyParams, Summary, run as run_study, summarise};
 use backcut_systems::Stream;
@@ -39,7 +40,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         return Ok(Verdict::Fine);
     }
     let params = StudyParams::default();
-    let study = run_study(&params).map_err(at("analytic"))?;
+    let study = run_study(Cpu::detect(), &params).map_err(at("analytic"))?;
     let summary = summarise(&study, params.updates).map_err(at("analytic"))?;
     if args.json {
         println!("{}", as_json(&study, &summary));

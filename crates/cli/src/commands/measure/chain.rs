@@ -32,7 +32,8 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let mut of_state = Vec::new();
     for restored in &states.all {
         let subject = states.subject(restored);
-        let mut rig = Rig::new(subject.system, &[]).map_err(at(&restored.label))?;
+        let mut rig =
+            Rig::new(subject.executor, subject.system, &[]).map_err(at(&restored.label))?;
         of_state.push(chain(&mut rig, &subject, &options).map_err(at(&restored.label))?);
     }
     let results = Results::new(of_state);

@@ -6,8 +6,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use backcut_engine::Cut;
-use backcut_kernels::Isa;
+use backcut_engine::{Cpu, Cut, Executor};
 use backcut_measure::{ALL, Finding, update_bytes};
 use backcut_stats::quantile::quantiles;
 use backcut_training::{Arm, Trainer};
@@ -54,7 +53,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
     {
         let mut trainer = trainer(&states, state, *cut)?;
         counted_updates(&mut trainer, updates).map_err(|e| user(&e, e.hint()))?;
-        println!("{}", Isa::detect());
+        println!("{}", Executor::<f32>::describe(Cpu::detect()));
         return Ok(Verdict::Fine);
     }
     if !cuts.contains(&Cut::FF) {
@@ -64,17 +63,18 @@ pub fn run(args: &Args) -> Result<Verdict> {
     let mut counter = Counter::new(args.instructions);
     for restored in &states.all {
         let system = states.system(restored);
-        let mut findings = update_bytes::<f32>(system, &cuts).map_err(at(&restored.label))?;
+        let mut findings =
+            update_bytes::<f32>(Cpu::detect(), system, &cuts).map_err(at(&restored.label))?;
         findings.extend(times(&states, restored, &cuts, args.rounds)?);
         findings.extend(counter.count(&restored.path, &cuts)?);
         of_state.push(findings);
     }
     let results = Results::new(of_state);
     let mut text = wrapped(&states.introduction(), 2);
-    let isa = Isa::detect();
+    let path = Executor::<f32>::describe(Cpu::detect());
     text += &wrapped(
         &format!(
-            "one update: sample, roll, backward, clip by the global norm, AdamW; code path {isa}, f32, \
+            "one update: sample, roll, backward, clip by the global norm, AdamW; code path {path}, f32, \
              one thread; monotonic clock, {} interleaved rounds of {} updates; {}",
             args.rounds,
             BURST - 1,
@@ -95,7 +95,7 @@ fn trainer<'s>(states: &'s States, restored: &Restored, cut: Cut) -> Result<Trai
     let config = &restored.header.config;
     let stream = restored.header.stream;
     let arm = Arm { cut, seed: config.seed, stream, optimizer: config.optimizer };
-    Trainer::resume(states.system(restored), arm, restored.state.clone())
+    Trainer::resume(Cpu::detect(), states.system(restored), arm, restored.state.clone())
         .map_err(|e| user(&e, e.hint()))
 }
 

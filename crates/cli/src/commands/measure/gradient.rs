@@ -45,7 +45,9 @@ pub fn run(args: &Args) -> Result<Verdict> {
         let subject = states.subject(restored);
         let rig = match &mut rigs[restored.system] {
             Some(rig) => rig,
-            empty => empty.insert(Rig::new(subject.system, &cuts).map_err(at(&restored.label))?),
+            empty => empty.insert(
+                Rig::new(subject.executor, subject.system, &cuts).map_err(at(&restored.label))?,
+            ),
         };
         of_state.push(gradient(rig, &subject, &options).map_err(at(&restored.label))?);
     }

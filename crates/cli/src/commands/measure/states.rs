@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use backcut_engine::Cut;
+use backcut_engine::{Cpu, Cut};
 use backcut_measure::{MeasureError, Subject};
 use backcut_systems::quadrotor::Quadrotor;
 use backcut_systems::{BatchKey, System};
@@ -123,6 +123,7 @@ impl States {
         let Header { config, stream, .. } = &restored.header;
         let update = restored.state.update;
         Subject {
+            executor: Cpu::detect(),
             system: self.system(restored),
             state: &restored.state,
             optimizer: config.optimizer,

@@ -50,7 +50,9 @@ pub fn run(args: &Args) -> Result<Verdict> {
         let subject = states.subject(restored);
         let rig = match &mut rigs[restored.system] {
             Some(rig) => rig,
-            empty => empty.insert(Rig::new(subject.system, &cuts).map_err(at(&restored.label))?),
+            empty => empty.insert(
+                Rig::new(subject.executor, subject.system, &cuts).map_err(at(&restored.label))?,
+            ),
         };
         replays.push(replay(rig, &subject, restored)?);
         of_state.push(update(rig, &subject, &options).map_err(at(&restored.label))?);

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use backcut_engine::Cpu;
 use backcut_study::status::{UnitState, states};
 use backcut_study::{Builtin, Catalogue as _, Definition, Plan, Study};
 use backcut_training::{Arm, Trainer};
@@ -193,7 +194,8 @@ fn measure(study: &Study, plan: &Plan) -> Result<Option<Speed>> {
     };
     let serde_json::Value::Object(settings) = &system.settings else { return Ok(None) };
     let built = Builtin.build(&system.name, settings).map_err(user)?;
-    let mut trainer = Trainer::new(&*built.system, Arm { cut, seed, stream, optimizer })?;
+    let mut trainer =
+        Trainer::new(Cpu::detect(), &*built.system, Arm { cut, seed, stream, optimizer })?;
     trainer.step()?;
     let began = Instant::now();
     let mut times = Vec::new();

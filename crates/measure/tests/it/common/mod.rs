@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unused_imports)] // every test takes what it needs
 
+use backcut_engine::Cpu;
 use backcut_measure::{Finding, Subject};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, System};
@@ -25,7 +26,7 @@ pub fn with_clip(clip: f64) -> Optimizer {
 
 /// The state after some updates of an arm.
 pub fn trained(system: &dyn System<f32>, arm: Arm, updates: u64) -> State<f32> {
-    let mut trainer = Trainer::new(system, arm).expect("a sound arm");
+    let mut trainer = Trainer::new(Cpu::detect(), system, arm).expect("a sound arm");
     for _ in 0..updates {
         trainer.step().expect("early updates are harmless");
     }
@@ -34,7 +35,7 @@ pub fn trained(system: &dyn System<f32>, arm: Arm, updates: u64) -> State<f32> {
 
 pub fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>, arm: Arm) -> Subject<'a> {
     let key = BatchKey { seed: arm.seed, stream: arm.stream, update: state.update };
-    Subject { system, state, optimizer: arm.optimizer, key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: arm.optimizer, key }
 }
 
 /// The value of a finding that must be there.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use backcut_engine::Cut;
+use backcut_engine::{Cpu, Cut};
 use backcut_kernels::random;
 use backcut_measure::Subject;
 use backcut_systems::policy::{Initialisation, Transformer};
@@ -30,7 +30,7 @@ pub fn optimizer() -> Optimizer {
 
 pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {
     let arm = Arm { cut: Cut::FF, seed, stream: Stream::A, optimizer: optimizer() };
-    let mut trainer = Trainer::new(system, arm).unwrap();
+    let mut trainer = Trainer::new(Cpu::detect(), system, arm).unwrap();
     for _ in 0..20 {
         trainer.step().unwrap();
     }
@@ -45,7 +45,7 @@ pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {
 
 pub fn subject<'a>(system: &'a Quadrotor, state: &'a State<f32>) -> Subject<'a> {
     let key = BatchKey { seed: 1, stream: Stream::A, update: state.update };
-    Subject { system, state, optimizer: optimizer(), key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: optimizer(), key }
 }
 
 pub fn value(findings: &[backcut_measure::Finding], quantity: &str, part: &str) -> f64 {

@@ -1,8 +1,8 @@
 //! Small quadrotors and their rollouts, for the tests beside this folder.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use backcut_engine::{ForwardSpec, Model, Rollout};
-use backcut_kernels::{Isa, Real};
+use backcut_engine::{Cpu, Executor, ForwardSpec, Model, Rollout};
+use backcut_kernels::Real;
 use backcut_systems::quadrotor::{InitialSpread, Quadrotor, QuadrotorConfig, VelocityReading};
 use backcut_systems::{BatchKey, Stream, System};
 
@@ -25,19 +25,25 @@ pub fn key(seed: u64, stream: Stream, update: u64) -> BatchKey {
 }
 
 /// Storage for a batch, with another forward than the system's own if asked.
-pub fn rollout<R: Real>(system: &Quadrotor, spec: ForwardSpec<R>) -> Rollout<R> {
+pub fn rollout<R: Real>(system: &Quadrotor, spec: ForwardSpec<R>) -> Rollout<R>
+where
+    Cpu: Executor<R>,
+{
     let (rows, steps) = (System::<R>::batch_rows(system), System::<R>::steps(system));
-    Rollout::new(System::<R>::program(system), rows, steps, spec).unwrap()
+    Cpu::detect().rollout(System::<R>::program(system), rows, steps, spec).unwrap()
 }
 
 /// The system's policy with initial weights, enlarged so that its actions differ clearly.
-pub fn model<R: Real>(system: &Quadrotor, factor: f64) -> Model<R> {
+pub fn model<R: Real>(system: &Quadrotor, factor: f64) -> Model<R>
+where
+    Cpu: Executor<R>,
+{
     let program = System::<R>::program(system);
     let mut values = program.layout().initialise::<R>(11);
     for value in &mut values {
         *value = *value * R::from_f64(factor);
     }
-    Model::new(program, Isa::detect(), values).unwrap()
+    Cpu::detect().model(program, values).unwrap()
 }
 
 /// Values of a tap or input over all steps, `[step][row][column]`.
