@@ -1,7 +1,7 @@
 //! Differentiating a recorded rollout under cuts: the mirror of the instruction list, once per step.
 //!
-//! Two files decide what a cut keeps, and nothing else does: `edges` for state and register edges,
-//! `memory` for the split into near and far queries and for what a projection's weights collect.
+//! What a cut keeps is for `credit` to say; two files act on it: `edges` for state and register edges, `memory` for
+//! near and far queries and for what a projection's weights collect.
 
 mod adjoints;
 mod blame;
@@ -25,7 +25,7 @@ use crate::narrow::Turn;
 use crate::ops::{At, Backward};
 use crate::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::{Ahead, Tokens, Workspace};
+use crate::workspace::{NeighbourSums, Tokens, Workspace};
 
 /// What flows into a backward pass: the loss, and adjoints at taps.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ impl<R: Real> Workspace<R> {
 
     fn clear(&mut self) {
         self.totals.iter_mut().for_each(|total| total.fill(R::ZERO));
-        self.ahead.iter_mut().flatten().flatten().for_each(Ahead::forget);
+        self.neighbour_sums.iter_mut().flatten().flatten().for_each(NeighbourSums::forget);
         self.crosses.iter_mut().flatten().for_each(Tokens::clear);
         self.handed_states
             .iter_mut()
@@ -240,7 +240,7 @@ impl<R: Real> Workspace<R> {
             let len = graph.width(site) * self.rows;
             for (index, group) in self.plan.groups.iter().enumerate() {
                 let to = &mut tap.data[(index * self.steps + t) * len..][..len];
-                for lane in group.first_lane..group.first_lane + group.lanes {
+                for lane in group.lanes() {
                     add(to, &self.adjoints.data[self.adjoints.range(site, lane)]);
                 }
             }

@@ -14,6 +14,7 @@
 mod ages;
 mod backward;
 mod collected;
+mod credit;
 mod cut;
 pub mod edges;
 mod executor;

@@ -21,31 +21,31 @@ pub const DEFAULT_CHUNK: usize = 16;
 
 /// What the queries beyond a few neighbouring positions sent to each of them, for one cache and lane.
 #[derive(Clone, Debug)]
-pub(crate) struct Ahead<R> {
+pub(crate) struct NeighbourSums<R> {
     /// For keys, and for values.
-    pub halves: [AheadHalf<R>; 2],
+    pub sides: [SideSums<R>; 2],
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct AheadHalf<R> {
+pub(crate) struct SideSums<R> {
     /// The first of the positions, if the sums are those of the pass at hand.
     pub first: Option<usize>,
     pub slots: Aligned<R>,
 }
 
-impl<R: Real> Ahead<R> {
+impl<R: Real> NeighbourSums<R> {
     fn new(shape: Shape) -> Self {
         let slots = || Aligned::zeros(NEIGHBOURS * shape.slot_len());
-        let half = || AheadHalf { first: None, slots: slots() };
-        Self { halves: [half(), half()] }
+        let side = || SideSums { first: None, slots: slots() };
+        Self { sides: [side(), side()] }
     }
 
     pub fn forget(&mut self) {
-        self.halves.iter_mut().for_each(|half| half.first = None);
+        self.sides.iter_mut().for_each(|side| side.first = None);
     }
 
     fn bytes(&self) -> usize {
-        self.halves.iter().map(|half| half.slots.bytes()).sum()
+        self.sides.iter().map(|side| side.slots.bytes()).sum()
     }
 }
 
@@ -98,7 +98,7 @@ pub struct Workspace<R> {
     /// alone where a lane does not look back.
     pub(crate) sent: Vec<Vec<Sent<R>>>,
     /// `[cache][lane]`, where a lane looks back.
-    pub(crate) ahead: Vec<Vec<Option<Ahead<R>>>>,
+    pub(crate) neighbour_sums: Vec<Vec<Option<NeighbourSums<R>>>>,
     /// `[cross][lane]`: adjoints of condition keys and values.
     pub(crate) crosses: Vec<Vec<Tokens<R>>>,
     /// `[set]`: the same for attention inside the condition, reused by every lane.
@@ -146,19 +146,19 @@ impl<R: Real> Workspace<R> {
     ) -> Result<Self, BackwardError> {
         let program = rollout.program().clone();
         let (rows, steps, prefix) = (rollout.rows(), rollout.steps(), rollout.spec.prefix);
-        let plan = Plan::new(&program, steps - prefix, cuts, share)?;
+        let plan = Plan::new(&program, prefix..steps, cuts, share)?;
         let chunk = chunk.clamp(1, steps - prefix);
         let lanes = plan.lanes;
-        let looks_back = |lane: usize| plan.group_of(lane).looks_back();
+        let looks_back = |lane: usize| plan.group_of(lane).memory.looks_back();
         let sent = |a: &Attended<R>| {
             let queries = |lane: usize| if looks_back(lane) { steps } else { 1 };
             (0..lanes).map(|lane| Sent::new(a.shape, queries(lane))).collect()
         };
-        let ahead = |a: &Attended<R>| {
-            (0..lanes).map(|lane| looks_back(lane).then(|| Ahead::new(a.shape))).collect()
+        let neighbour_sums = |a: &Attended<R>| {
+            (0..lanes).map(|lane| looks_back(lane).then(|| NeighbourSums::new(a.shape))).collect()
         };
-        let (sent, ahead) =
-            (rollout.caches.iter().map(sent).collect(), rollout.caches.iter().map(ahead).collect());
+        let sent = rollout.caches.iter().map(sent).collect();
+        let neighbour_sums = rollout.caches.iter().map(neighbour_sums).collect();
         let tokens = program.tokens();
         let crosses = rollout
             .crosses
@@ -174,9 +174,8 @@ impl<R: Real> Workspace<R> {
             }
         }
         // What one graph needs: its linear sites' sources, and the adjoints some of them are.
-        let predicted = steps - prefix;
         let half = |graph: &Graph, linears: &[LinearSite], rows: usize, chunk: usize| {
-            let new = |l| Collected::new(l, &plan, &split, predicted, chunk * rows);
+            let new = |l| Collected::new(l, &plan, &split, chunk * rows);
             let collected: Vec<Collected<R>> = linears.iter().map(new).collect();
             let whole = linears.iter().zip(&collected).filter(|(_, c)| c.takes_adjoints());
             let whole: Vec<Site> = whole.map(|(linear, _)| linear.site).collect();
@@ -199,7 +198,7 @@ impl<R: Real> Workspace<R> {
             condition_adjoints,
             columns: Aligned::zeros(program.narrow.columns * rows.next_multiple_of(ROWS) * lanes),
             sent,
-            ahead,
+            neighbour_sums,
             crosses,
             sets,
             handed_states: handed(program.states()),
@@ -260,7 +259,13 @@ impl<R: Real> Workspace<R> {
             + self.condition_adjoints.bytes()
             + self.columns.bytes()
             + self.sent.iter().flatten().map(Sent::bytes).sum::<usize>()
-            + self.ahead.iter().flatten().flatten().map(Ahead::bytes).sum::<usize>()
+            + self
+                .neighbour_sums
+                .iter()
+                .flatten()
+                .flatten()
+                .map(NeighbourSums::bytes)
+                .sum::<usize>()
             + tokens.map(Tokens::bytes).sum::<usize>()
             + collected.map(Collected::bytes).sum::<usize>()
             + self.handed_states.iter().chain(&self.handed_registers).map(reals).sum::<usize>()

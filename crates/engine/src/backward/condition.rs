@@ -58,7 +58,7 @@ impl<R: Real> Workspace<R> {
         for (variant, source) in collected.of_variant.iter_mut().enumerate() {
             let Some(ring) = source.ring() else { continue };
             let group = &self.plan.groups[self.plan.variants[variant].group];
-            for (i, lane) in (group.first_lane..group.first_lane + group.lanes).enumerate() {
+            for (i, lane) in group.lanes().enumerate() {
                 let range = self.condition_adjoints.range(linear.site, lane);
                 fill(ring, &self.condition_adjoints.data[range], i > 0);
             }

@@ -52,7 +52,7 @@ impl<R: Real> Workspace<R> {
             let first = &mut head[parameters[low].range()];
             let second = &mut tail[..parameters[high].len()];
             let (dgain, dbias) = if gain < bias { (first, second) } else { (second, first) };
-            for lane in group.first_lane..group.first_lane + group.lanes {
+            for lane in group.lanes() {
                 let dy = &adjoints.data[adjoints.range(site, lane)];
                 layer_norm_gradient(model.isa(), width, x, saved, dy, dgain, dbias);
             }

@@ -159,7 +159,7 @@ impl Operation for Attend {
         let (before, own) = workspace.adjoints.split(site);
         for (lane, dout) in own.chunks_exact(len).enumerate() {
             let sent = &mut workspace.sent[self.cache][lane];
-            let at = if workspace.plan.group_of(lane).looks_back() { t } else { 0 };
+            let at = if workspace.plan.group_of(lane).memory.looks_back() { t } else { 0 };
             // A query that does not learn keeps its adjoint in its own, unread place.
             let dq = (&mut before[starts[0] + lane * len..][..len], leave(flows[0]));
             let scratch = &mut workspace.scratch;
