@@ -30,6 +30,6 @@ pub use interpret::{OracleResult, interpret};
 pub(crate) use operations::{Columns, Row};
 pub use policy::{PolicyRollout, PolicySizes, policy_by_hand, trace_policy};
 pub use random_program::{
-    Random, random_cache_program, random_inputs, random_parameters, random_program,
+    Random, every_drift, random_cache_program, random_inputs, random_parameters, random_program,
 };
 pub use tape::{Adjoints, Scalar, Tape};

@@ -58,6 +58,12 @@ fn drift<'t>(x: Var<'t>, random: &mut Random) -> Var<'t> {
     drifts[random.between(0, drifts.len() - 1)](x, bounded)
 }
 
+/// All functions of which random programs draw some, of one value.
+pub fn every_drift(x: Var<'_>) -> Vec<Var<'_>> {
+    let bounded = x.tanh();
+    Op::drifts().iter().map(|drift| drift(x, bounded)).collect()
+}
+
 /// What the layers of one program have in common.
 struct Shape {
     width: usize,
