@@ -26,11 +26,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::backward::BackwardError;
+use crate::backward::lanes::{Plan, Variant};
+use crate::compile::program::Program;
 pub use crate::credit::Fate;
 use crate::cut::Cut;
-use crate::forward::MemoryReads;
-use crate::lanes::{Plan, Variant};
-use crate::program::Program;
+use crate::forward::spec::MemoryReads;
 use crate::trace::Site;
 
 /// What an edge between two steps runs through.

@@ -3,7 +3,7 @@
 use backcut_kernels::product::Blocks;
 use backcut_kernels::{Aligned, Real};
 
-use crate::graph::{Graph, lay_out};
+use crate::compile::graph::{Graph, lay_out};
 use crate::trace::Site;
 
 /// The adjoints of one graph: `[site][lane][row][column]`, of the step at hand.

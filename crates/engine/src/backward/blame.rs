@@ -7,10 +7,10 @@ use backcut_kernels::{Isa, Real};
 
 use super::BackwardError;
 use super::memory::{Place, readers};
+use crate::backward::workspace::Workspace;
 use crate::fault::{Fault, Phase};
-use crate::rollout::Rollout;
+use crate::forward::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     pub(super) fn check_adjoint(

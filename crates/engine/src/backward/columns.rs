@@ -5,11 +5,11 @@ use backcut_kernels::Real;
 use backcut_kernels::columns::{self, ROWS};
 
 use super::BackwardError;
-use crate::model::Model;
-use crate::narrow::Run;
-use crate::rollout::Rollout;
+use crate::backward::workspace::Workspace;
+use crate::compile::narrow::Run;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
 use crate::trace::Scope;
-use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     pub(super) fn run_columns<const CHECKED: bool>(

@@ -5,10 +5,10 @@ use backcut_kernels::attention::Leave;
 
 use super::fill;
 use super::weights::weight_product;
-use crate::model::Model;
+use crate::backward::workspace::Workspace;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
 use crate::ops::{At, Backward};
-use crate::rollout::Rollout;
-use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     pub(super) fn run_condition(&mut self, model: &Model<R>, rollout: &Rollout<R>) {

@@ -3,9 +3,9 @@
 use backcut_kernels::Real;
 
 use super::Resolved;
-use crate::rollout::Rollout;
+use crate::backward::workspace::Workspace;
+use crate::forward::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     /// Sets the adjoints that reach step `t` from outside it: handed back by step `t + 1`, the loss,

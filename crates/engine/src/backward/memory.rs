@@ -7,13 +7,13 @@ use backcut_kernels::attention::{Leave, NEIGHBOURS, Sent, Shape, Side, leave_slo
 use backcut_kernels::{Isa, Real};
 
 use super::fill;
+use crate::backward::lanes::Variant;
+use crate::backward::workspace::{NeighbourSums, Workspace};
+use crate::compile::program::LinearSite;
 use crate::credit::Fate;
-use crate::forward::MemoryReads;
-use crate::lanes::Variant;
-use crate::program::LinearSite;
-use crate::rollout::Rollout;
+use crate::forward::rollout::Rollout;
+use crate::forward::spec::MemoryReads;
 use crate::trace::Site;
-use crate::workspace::{NeighbourSums, Workspace};
 
 impl<R: Real> Workspace<R> {
     /// Adds to a key's or value's adjoint what later queries of its own segment gave it.

@@ -5,13 +5,13 @@ use backcut_kernels::product::{Blocks, bias_gradient, weight_gradient};
 use backcut_kernels::{Aligned, Real};
 
 use super::{Adjoints, add};
-use crate::collected::{Collected, Source};
-use crate::model::Model;
+use crate::backward::collected::{Collected, Source};
+use crate::backward::workspace::Workspace;
+use crate::compile::program::LinearSite;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
 use crate::ops::{At, LayerNorm};
-use crate::program::LinearSite;
-use crate::rollout::Rollout;
 use crate::trace::Scope;
-use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     /// A linear site whose value was overridden: its weights receive nothing at this step.

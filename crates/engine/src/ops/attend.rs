@@ -8,9 +8,9 @@ use backcut_kernels::attention::{attend, attend_adjoint};
 use backcut_kernels::{Isa, Real};
 
 use super::{At, Backward, Forward, Operation, Values};
-use crate::graph::Flow;
+use crate::compile::graph::Flow;
+use crate::forward::rollout::{Attended, Rollout};
 use crate::oracle::{Columns, Row};
-use crate::rollout::{Attended, Rollout};
 use crate::trace::{Named, Scope, Site, Trace, Var};
 
 /// Appends `key` and `value` to a cache, then reads all of it with `q`.

@@ -6,7 +6,7 @@ use backcut_kernels::product::Finish;
 
 use super::columns::{ColumnBackward, ColumnForward, ColumnSite, InColumns};
 use super::{Arithmetic, Backward, Forward, Op, Operation};
-use crate::graph::Fused;
+use crate::compile::graph::Fused;
 use crate::oracle::{Columns, Row};
 use crate::trace::{Site, Var};
 

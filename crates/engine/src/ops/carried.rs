@@ -4,10 +4,10 @@
 use backcut_kernels::Real;
 
 use super::{Backward, Forward, Operation};
-use crate::forward::Donor;
+use crate::compile::program::Carried;
+use crate::forward::rollout::{Record, Rollout};
+use crate::forward::spec::Donor;
 use crate::oracle::{Columns, Row};
-use crate::program::Carried;
-use crate::rollout::{Record, Rollout};
 use crate::trace::Site;
 
 /// The physical state handed over by the previous step.

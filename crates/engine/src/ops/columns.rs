@@ -4,8 +4,8 @@ use backcut_kernels::columns;
 use backcut_kernels::elementwise::Put;
 
 use super::{Arithmetic, Function};
-use crate::graph::Graph;
-use crate::narrow::Narrow;
+use crate::compile::graph::Graph;
+use crate::compile::narrow::Narrow;
 use crate::trace::Site;
 
 pub(crate) type ColumnForward = columns::Forward<Function, Arithmetic>;

@@ -5,12 +5,12 @@ use backcut_kernels::attention::{Reads, spread_credit};
 
 use super::attend::leave;
 use super::{At, Backward, Forward, Operation, Values};
-use crate::graph::Flow;
+use crate::backward::workspace::Tokens;
+use crate::compile::graph::Flow;
+use crate::compile::program::position;
+use crate::forward::rollout::Rollout;
 use crate::oracle::{Columns, Row};
-use crate::program::position;
-use crate::rollout::Rollout;
 use crate::trace::{Scope, Site, Trace, Var};
-use crate::workspace::Tokens;
 
 /// Reads the condition's tokens with `q`; keys and values are sites of the condition graph.
 #[derive(Clone, PartialEq, Debug)]

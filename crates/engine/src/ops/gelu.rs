@@ -4,7 +4,7 @@
 use backcut_kernels::{Real, elementwise as ew, gelu};
 
 use super::{Backward, Forward, Operation};
-use crate::graph::Fused;
+use crate::compile::graph::Fused;
 use crate::oracle::{Columns, Row, Scalar};
 use crate::trace::{Site, Var};
 

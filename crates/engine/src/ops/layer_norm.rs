@@ -3,7 +3,7 @@
 use backcut_kernels::{Real, norm};
 
 use super::{Backward, Forward, Operation};
-use crate::layout::Init;
+use crate::compile::layout::Init;
 use crate::oracle::{Columns, Row, Scalar};
 use crate::trace::{ParamId, Site, Trace, Var};
 

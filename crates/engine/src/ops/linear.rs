@@ -5,8 +5,8 @@ use backcut_kernels::elementwise::Put;
 use backcut_kernels::product::{Finish, Start, product};
 
 use super::{Backward, Forward, Operation, Values};
-use crate::graph::Fused;
-use crate::layout::Init;
+use crate::compile::graph::Fused;
+use crate::compile::layout::Init;
 use crate::oracle::{Columns, Row};
 use crate::trace::{ParamId, Site, Trace, Var};
 

@@ -4,11 +4,11 @@ use backcut_kernels::elementwise::Put;
 use backcut_kernels::{Isa, Real};
 
 use crate::backward::Adjoints;
-use crate::graph::{Frame, Graph};
-use crate::model::Model;
-use crate::rollout::{Record, Rollout};
+use crate::backward::workspace::Workspace;
+use crate::compile::graph::{Frame, Graph};
+use crate::forward::model::Model;
+use crate::forward::rollout::{Record, Rollout};
 use crate::trace::{Scope, Site};
-use crate::workspace::Workspace;
 
 /// Which instruction, and when; the condition has one step, 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,8 +4,8 @@ use backcut_kernels::Real;
 use backcut_kernels::elementwise as ew;
 
 use super::{Backward, Forward, Operation};
+use crate::forward::rollout::Rollout;
 use crate::oracle::{Columns, Row};
-use crate::rollout::Rollout;
 use crate::trace::{Scope, Site, Trace, Var};
 
 /// A one-token condition value; the operand is a site of the condition graph.

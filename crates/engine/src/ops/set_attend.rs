@@ -5,12 +5,12 @@ use backcut_kernels::attention::{Leave, Reads, spread_credit};
 
 use super::attend::leave;
 use super::{At, Backward, Forward, Operation};
-use crate::graph::Flow;
+use crate::backward::workspace::Tokens;
+use crate::compile::graph::Flow;
+use crate::compile::program::position;
+use crate::forward::rollout::Rollout;
 use crate::oracle::{Columns, Row};
-use crate::program::position;
-use crate::rollout::Rollout;
 use crate::trace::{Scope, Site, Trace, Var};
-use crate::workspace::Tokens;
 
 /// Every token of the condition reads every token (condition graph only).
 #[derive(Clone, PartialEq, Debug)]

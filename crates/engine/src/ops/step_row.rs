@@ -4,7 +4,7 @@ use backcut_kernels::Real;
 use backcut_kernels::product::{Blocks, bias_gradient};
 
 use super::{Backward, Forward, Operation};
-use crate::layout::Init;
+use crate::compile::layout::Init;
 use crate::oracle::{Columns, Row};
 use crate::trace::{ParamId, Scope, Site, Trace, Var};
 

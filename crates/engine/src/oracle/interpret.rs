@@ -13,9 +13,9 @@ use super::inputs::{
 };
 use super::operations::{Columns, Parameters, Row, attention};
 use super::tape::{Scalar, Tape};
+use crate::compile::program::Program;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
 use crate::ops::{Attend, Cross, Input, Linear, Op, Recall, Register, SetAttend, State, StepRow};
-use crate::program::Program;
 use crate::trace::{Node, Site};
 
 /// A rollout and its gradient under one cut.

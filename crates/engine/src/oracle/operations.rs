@@ -1,7 +1,7 @@
 //! What instructions are written in on the tape: columns of one row, parameters, attention.
 
 use super::tape::Scalar;
-use crate::layout::Layout;
+use crate::compile::layout::Layout;
 use crate::ops::Linear;
 use crate::trace::ParamId;
 

@@ -7,9 +7,9 @@
 //! second state. The dynamics contract and their terms are bounded, so values stay near one.
 
 use super::inputs::OracleInputs;
-use crate::layout::Init;
+use crate::compile::layout::Init;
+use crate::compile::program::Program;
 use crate::ops::Op;
-use crate::program::Program;
 use crate::trace::{Trace, TraceError, Var};
 
 /// A small deterministic generator (splitmix64); tests need no more, and no dependency.

@@ -1,8 +1,8 @@
 //! What a step reads from outside and hands on: inputs, states, registers, caches, taps, bounds, the loss.
 
 use super::{Named, Scope, Trace, Var};
+use crate::compile::program::{Bound, Carried};
 use crate::ops::{Input, Op, Register, State};
-use crate::program::{Bound, Carried};
 
 impl Trace {
     /// Values supplied from outside at every step.

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::panic::Location;
 
 use super::{Named, Node, ParamId, Scope, Site, TraceError, Var};
-use crate::layout::{Init, Layout};
+use crate::compile::layout::{Init, Layout};
+use crate::compile::program::{self, Bound, Carried, Program};
 use crate::ops::Op;
-use crate::program::{self, Bound, Carried, Program};
 
 #[derive(Default)]
 pub(crate) struct Inner {

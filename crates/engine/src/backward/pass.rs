@@ -1,31 +1,17 @@
-//! Differentiating a recorded rollout under cuts: the mirror of the instruction list, once per step.
-//!
-//! What a cut keeps is for `credit` to say; two files act on it: `edges` for state and register edges, `memory` for
-//! near and far queries and for what a projection's weights collect.
-
-mod adjoints;
-mod blame;
-mod columns;
-mod condition;
-mod edges;
-mod error;
-mod memory;
-mod weights;
+//! One backward pass: the mirror of the instruction list, once per step.
 
 use std::sync::Arc;
 
 use backcut_kernels::Real;
 
-pub(crate) use adjoints::Adjoints;
-pub use error::BackwardError;
-
-use crate::graph::Flow;
-use crate::model::Model;
-use crate::narrow::Turn;
+use super::BackwardError;
+use crate::backward::workspace::{NeighbourSums, Tokens, Workspace};
+use crate::compile::graph::Flow;
+use crate::compile::narrow::Turn;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
 use crate::ops::{At, Backward};
-use crate::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::{NeighbourSums, Tokens, Workspace};
 
 /// What flows into a backward pass: the loss, and adjoints at taps.
 #[derive(Clone, Debug)]
@@ -36,9 +22,9 @@ pub struct Seeds<R> {
     pub taps: Vec<(String, Vec<R>)>,
 }
 
-struct Resolved<'a, R> {
-    loss: R,
-    taps: Vec<(Site, &'a [R])>,
+pub(super) struct Resolved<'a, R> {
+    pub loss: R,
+    pub taps: Vec<(Site, &'a [R])>,
 }
 
 impl<R: Real> Workspace<R> {
@@ -110,7 +96,7 @@ impl<R: Real> Workspace<R> {
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
-        seeds: &[crate::ages::Local<R>],
+        seeds: &[crate::backward::ages::Local<R>],
     ) -> Result<(), BackwardError> {
         self.check(model, rollout)?;
         let resolved: Vec<Resolved<R>> = seeds
@@ -234,7 +220,7 @@ impl<R: Real> Workspace<R> {
         self.adjoints.data[block].fill(R::ZERO);
     }
 
-    fn keep_tap(&mut self, site: Site, t: usize) {
+    pub(super) fn keep_tap(&mut self, site: Site, t: usize) {
         let graph = &self.program.step;
         for tap in self.taps.iter_mut().filter(|tap| tap.site == site) {
             let len = graph.width(site) * self.rows;
@@ -248,7 +234,7 @@ impl<R: Real> Workspace<R> {
     }
 }
 
-fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {
+pub(super) fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {
     if add_to {
         add(target, from);
     } else {
@@ -256,7 +242,7 @@ fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {
     }
 }
 
-fn add<R: Real>(target: &mut [R], from: &[R]) {
+pub(super) fn add<R: Real>(target: &mut [R], from: &[R]) {
     for (target, &from) in target.iter_mut().zip(from) {
         *target += from;
     }

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::graph::{Flow, Fused, Graph};
+use crate::compile::graph::{Flow, Fused, Graph};
 use crate::ops::{ColumnBackward, ColumnForward, ColumnSite};
 use crate::trace::Site;
 

@@ -4,9 +4,9 @@
 use backcut_kernels::Real;
 use backcut_kernels::columns::{self, ROWS};
 
-use crate::model::Model;
-use crate::narrow::{Narrow, Run};
-use crate::rollout::{Columns, Rollout};
+use crate::compile::narrow::{Narrow, Run};
+use crate::forward::model::Model;
+use crate::forward::rollout::{Columns, Rollout};
 use crate::trace::Scope;
 
 impl<R: Real> Model<R> {

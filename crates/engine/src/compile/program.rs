@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use backcut_kernels::attention::Side;
 
-use crate::graph::Graph;
-use crate::layout::Layout;
-use crate::narrow::{Narrow, Turn};
+use crate::compile::graph::Graph;
+use crate::compile::layout::Layout;
+use crate::compile::narrow::{Narrow, Turn};
 use crate::ops::{Attend, Cross, Linear, Op, Register, SetAttend, StepRow};
 use crate::trace::{Inner, Named, Node, ParamId, Scope, Site, TraceError};
 

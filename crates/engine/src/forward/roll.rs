@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use backcut_kernels::Real;
 
+use crate::compile::narrow::Turn;
 use crate::fault::{Fault, Phase};
-use crate::model::Model;
-use crate::narrow::Turn;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
 use crate::ops::{At, Forward};
-use crate::rollout::Rollout;
 use crate::trace::Site;
 
 /// Why a rollout has no usable result.
@@ -152,7 +152,7 @@ fn check_condition<R: Real>(rollout: &Rollout<R>) -> Result<(), RollError> {
 }
 
 fn check_bound<R: Real>(
-    bound: &crate::program::Bound,
+    bound: &crate::compile::program::Bound,
     rollout: &Rollout<R>,
 ) -> Result<(), RollError> {
     let width = rollout.program().width(bound.site);

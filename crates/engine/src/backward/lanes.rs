@@ -9,10 +9,10 @@ use std::ops::Range;
 use backcut_kernels::attention::Side;
 
 use crate::backward::BackwardError;
+use crate::compile::program::Program;
 use crate::credit::{MemoryEdges, StateEdges};
 use crate::cut::{Cut, MemoryCredit, StateCredit};
 use crate::ops::Op;
-use crate::program::Program;
 
 /// Lanes that serve one or two cuts.
 #[derive(Clone, PartialEq, Debug)]

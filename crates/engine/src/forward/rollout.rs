@@ -6,11 +6,11 @@ use backcut_kernels::attention::{Cache, Credit, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
-use crate::forward::{Fixed, ForwardError, ForwardSpec};
-use crate::graph::{Frame, Graph};
-use crate::narrow::Narrow;
+use crate::compile::graph::{Frame, Graph};
+use crate::compile::narrow::Narrow;
+use crate::compile::program::{CacheSite, Program, TokenSite};
+use crate::forward::spec::{Fixed, ForwardError, ForwardSpec};
 use crate::ops::{Constant, Op};
-use crate::program::{CacheSite, Program, TokenSite};
 use crate::trace::{Scope, Site};
 
 /// Values of one graph, with what its instructions keep for their derivatives.
@@ -148,7 +148,7 @@ impl<R: Real> Rollout<R> {
             let new = |s: &TokenSite| Attended::new(rows, s.heads, s.dim, tokens, queries);
             sites.iter().map(new).collect()
         };
-        let carried = |list: &[crate::program::Carried]| {
+        let carried = |list: &[crate::compile::program::Carried]| {
             list.iter().map(|c| vec![R::ZERO; rows * c.width]).collect()
         };
         Ok(Self {

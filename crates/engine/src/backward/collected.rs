@@ -3,8 +3,8 @@
 
 use backcut_kernels::{Aligned, Real};
 
-use crate::lanes::{Plan, Variant};
-use crate::program::LinearSite;
+use crate::backward::lanes::{Plan, Variant};
+use crate::compile::program::LinearSite;
 
 /// Where the weight product of a linear site finds its output adjoints.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use backcut_kernels::product::Panels;
 use backcut_kernels::{Isa, Real};
 
-use crate::program::Program;
+use crate::compile::program::Program;
 use crate::trace::{ParamId, Scope};
 
 /// A program with parameter values, ready to run on one code path.

@@ -6,13 +6,13 @@ use backcut_kernels::attention::{NEIGHBOURS, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
+use crate::backward::collected::Collected;
+use crate::backward::lanes::Plan;
 use crate::backward::{Adjoints, BackwardError};
-use crate::collected::Collected;
+use crate::compile::graph::Graph;
+use crate::compile::program::{LinearSite, Program};
 use crate::cut::Cut;
-use crate::graph::Graph;
-use crate::lanes::Plan;
-use crate::program::{LinearSite, Program};
-use crate::rollout::{Attended, Rollout};
+use crate::forward::rollout::{Attended, Rollout};
 use crate::trace::Site;
 
 /// Steps whose adjoints wait for one weight product. Measured on one quadrotor update: 4 costs 2%
@@ -188,7 +188,7 @@ impl<R: Real> Workspace<R> {
         let scratch = attended.map(|a| a.shape.slot_len()).max().unwrap_or(0);
         let crossing = program.crosses.iter().map(|c| c.heads * c.dim);
         let widest = program.linears.iter().map(|l| l.n_out).chain(crossing).max().unwrap_or(0);
-        let handed = |list: &[crate::program::Carried]| -> Vec<Vec<R>> {
+        let handed = |list: &[crate::compile::program::Carried]| -> Vec<Vec<R>> {
             list.iter().map(|c| vec![R::ZERO; c.width * rows * lanes]).collect()
         };
         Ok(Self {
