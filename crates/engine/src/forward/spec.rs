@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use backcut_kernels::Real;
 
-use crate::program::Program;
-use crate::rollout::Rollout;
+use crate::compile::program::Program;
+use crate::forward::rollout::Rollout;
 use crate::trace::Site;
 
 /// Which positions of the caches a query reads.
