@@ -9,11 +9,11 @@ use backcut_study::EVALUATE_EVERY;
 use backcut_systems::{Built, Stream};
 use backcut_training::{Checkpoint, Precision, RunConfig, config};
 
-use crate::exit::user;
+use crate::exit::{Told as _, user};
 
 /// Parses a cut as the user typed it.
 pub fn parse_cut(text: &str) -> Result<Cut> {
-    text.parse().map_err(|e: backcut_engine::CutError| user(&e, e.hint()))
+    text.parse::<Cut>().told()
 }
 
 /// Parses a stream.
@@ -27,7 +27,25 @@ pub fn parse_stream(text: &str) -> Result<Stream> {
 
 /// Reads a checkpoint.
 pub fn load(path: &Path) -> Result<Checkpoint> {
-    Checkpoint::load(path).map_err(|e| user(&e, e.hint()))
+    Checkpoint::load(path).told()
+}
+
+/// Writes a file that an option names.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    std::fs::write(path, bytes).map_err(|error| {
+        user(
+            format!("failed to write {}: {error}", path.display()),
+            "name a file in a folder that exists and can be written",
+        )
+    })
+}
+
+/// Why a file was not written.
+pub fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    user(
+        format!("{}: {error}", path.display()),
+        "check the folder, its permissions and the free space",
+    )
 }
 
 /// A run of a system with every default.

@@ -3,6 +3,9 @@
 //! One enum for the crate: a caller shows the message and stops, whatever the stage was, and each
 //! message names the place (row, column, source, character) so that the input can be corrected.
 
+use std::borrow::Cow;
+
+use backcut_text::Hinted;
 use thiserror::Error;
 
 /// What is wrong; completes "failed to ...".
@@ -113,6 +116,36 @@ pub enum StatsError {
         /// Why it does not exist.
         problem: String,
     },
+}
+
+impl Hinted for StatsError {
+    fn hint(&self) -> Cow<'_, str> {
+        match self {
+            Self::Unreadable(_) => {
+                "a table is CSV or Parquet, with named columns and rows for its sources"
+            }
+            Self::MissingColumn { what: "the source column", .. } => "name it with --source COLUMN",
+            Self::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
+            Self::Unpaired { .. } => {
+                "complete the table, or leave those sources out with --drop-incomplete"
+            }
+            Self::Duplicate { .. } => "each source has one value per cell; remove one of the rows",
+            Self::NotFinite { .. } => "leave a missing value empty; failed runs are not numbers",
+            Self::Syntax { .. } => "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
+            Self::Parameter { name: "contrasts", .. } => {
+                "give --contrast \"[a] - [b]\" or --values COLUMN"
+            }
+            Self::Parameter { .. } => "`backcut stats --help` lists what each option may be",
+            Self::TooFewSources { .. } => "measure more sources; rows of one source do not count",
+            Self::ZeroDenominator { .. } => "a ratio needs denominators away from zero",
+            Self::Overflow { .. } => "look for values far too large, or denominators near zero",
+            Self::Lengths { .. } => "give as many values to one side as to the other",
+            Self::Undefined { .. } => {
+                "choose cells that vary and have the same conditions, as numbers"
+            }
+        }
+        .into()
+    }
 }
 
 impl StatsError {

@@ -1,8 +1,11 @@
 //! What can go wrong between a study file and its tables.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use backcut_text::Hinted;
 
 /// An error that a person can act on: what, where, and a hint.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +48,12 @@ impl StudyError {
         Self::Invalid { what: what.to_string(), hint: hint.to_string() }
     }
 
+    /// Another error, told as one of a study.
+    #[expect(clippy::needless_pass_by_value, reason = "it is named in map_err")]
+    pub fn from_hinted<E: Hinted>(error: E) -> Self {
+        if error.is_bug() { Self::bug(error) } else { Self::invalid(&error, error.hint()) }
+    }
+
     /// The same error, with the place where it was found before it.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {
@@ -70,11 +79,12 @@ impl StudyError {
     pub fn damaged(path: &Path, what: impl Display) -> Self {
         Self::Damaged { path: path.to_owned(), what: what.to_string() }
     }
+}
 
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
+impl Hinted for StudyError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
-            Self::Invalid { hint, .. } => hint,
+            Self::Invalid { hint, .. } => hint.as_str(),
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     "free some space and run again: finished units are safe, nothing is lost"
@@ -89,40 +99,10 @@ impl StudyError {
                 "`backcut study verify` lists everything that is damaged; remove the file to compute it again"
             }
         }
+        .into()
     }
-}
 
-/// The known key nearest to one that is not known, if one is near.
-pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let candidate = known.into_iter().map(|k| (distance(key, k), k)).min()?;
-    (candidate.0 <= (key.len() / 2).max(2)).then_some(candidate.1)
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_of_the_keyboard_finds_its_key() {
-        let known = ["updates", "cut", "window", "conditions"];
-        assert_eq!(nearest("updats", known), Some("updates"));
-        assert_eq!(nearest("condition", known), Some("conditions"));
-        assert_eq!(nearest("xyzzy", known), None);
+    fn is_bug(&self) -> bool {
+        matches!(self, Self::Bug { .. })
     }
 }

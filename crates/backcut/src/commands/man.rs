@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use crate::exit::{UserError, Verdict};
+use crate::exit::{Verdict, user};
 
 /// Print the manual page, or write one page per command into a folder.
 #[derive(clap::Args)]
@@ -26,8 +26,10 @@ pub fn run(args: &Args, definition: clap::Command) -> anyhow::Result<Verdict> {
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(definition, folder))
         .map_err(|error| {
-            UserError::new(format!("failed to write to {}: {error}", folder.display()))
-                .hint("name a folder that can be written")
+            user(
+                format!("failed to write to {}: {error}", folder.display()),
+                "name a folder that can be written",
+            )
         })?;
     Ok(Verdict::Fine)
 }

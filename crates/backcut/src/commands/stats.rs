@@ -15,7 +15,8 @@ use backcut_stats::{
 };
 use serde::Serialize;
 
-use crate::exit::{UserError, Verdict};
+use crate::common::write;
+use crate::exit::{Told as _, Verdict, user};
 
 const EXAMPLES: &str = "\
 Contrasts are expressions over bracketed cells; a cell is a column, or arm@condition of a long table:
@@ -84,7 +85,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
-    let family = family(args).map_err(|error| user_error(&error))?;
+    let family = family(args).told_after("failed to ")?;
     let bytes = read(&args.file)?;
     let title = title(&args.file);
     let layout = Layout {
@@ -94,11 +95,9 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     };
     let judged = SourceTable::from_bytes(&bytes, &layout)
         .and_then(|table| judge(args, &family, table))
-        .map_err(|error| user_error(&error))?;
+        .told_after("failed to ")?;
     if let Some(path) = &args.svg {
-        std::fs::write(path, forest::svg(&judged.report, &title)).map_err(|error| {
-            UserError::new(format!("failed to write {}: {error}", path.display()))
-        })?;
+        write(path, forest::svg(&judged.report, &title))?;
     }
     let output = if args.json { json(&judged)? } else { plain(&judged, &title) };
     std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
@@ -225,9 +224,10 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
         std::fs::read(file)
     };
     outcome.map_err(|error| {
-        UserError::new(format!("failed to read {}: {error}", file.display()))
-            .hint("give a CSV or Parquet file, or `-` for standard input")
-            .into()
+        user(
+            format!("failed to read {}: {error}", file.display()),
+            "give a CSV or Parquet file, or `-` for standard input",
+        )
     })
 }
 
@@ -236,29 +236,4 @@ fn title(file: &Path) -> String {
         return "standard input".into();
     }
     file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-fn user_error(error: &StatsError) -> anyhow::Error {
-    let user = UserError::new(format!("failed to {error}"));
-    let hint = match error {
-        StatsError::MissingColumn { what: "the source column", .. } => {
-            "name it with --source COLUMN"
-        }
-        StatsError::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
-        StatsError::Unpaired { .. } => {
-            "complete the table, or leave those sources out with --drop-incomplete"
-        }
-        StatsError::Duplicate { .. } => {
-            "each source has one value per cell; remove one of the rows"
-        }
-        StatsError::NotFinite { .. } => "leave a missing value empty; failed runs are not numbers",
-        StatsError::Syntax { .. } => "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
-        StatsError::Parameter { name: "contrasts", .. } => {
-            "give --contrast \"[a] - [b]\" or --values COLUMN"
-        }
-        StatsError::TooFewSources { .. } => "measure more sources; rows of one source do not count",
-        StatsError::ZeroDenominator { .. } => "a ratio needs denominators away from zero",
-        _ => return user.into(),
-    };
-    user.hint(hint).into()
 }

@@ -22,8 +22,11 @@
 mod op;
 mod var;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::panic::Location;
+
+use backcut_text::Hinted;
 
 pub use op::{Node, Op, ParamId, Site};
 pub use var::Var;
@@ -49,10 +52,9 @@ pub struct TraceError {
     hint: String,
 }
 
-impl TraceError {
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
-        &self.hint
+impl Hinted for TraceError {
+    fn hint(&self) -> Cow<'_, str> {
+        self.hint.as_str().into()
     }
 }
 

@@ -49,7 +49,7 @@ impl Settings for Pushed {
         t.next("x", next);
         let loss = if self.phase() == "pretraining" { next.square() } else { next.square() * 2.0 };
         t.loss(loss);
-        let program = t.compile().map_err(|e| SettingsError::new(&e, e.hint()))?;
+        let program = t.compile()?;
         Ok(Point { program: Arc::new(program), data: self.data.clone() })
     }
 
