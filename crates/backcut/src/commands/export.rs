@@ -112,12 +112,12 @@ fn export<R: Real>(
     let layout = program.layout();
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
     let model = executor.model(program, params)?;
-    let mut rollout = executor.rollout(program, rows, steps, system.spec())?;
+    let mut rollout = executor.rollout(program, rows, steps, system.spec()).told()?;
     system.fill_batch(key, &mut rollout).map_err(|e| user(e, "choose another seed"))?;
     let hint = "the policy fails on this batch: choose another seed or checkpoint";
     let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
     let mut workspace = executor.workspace(&rollout, cuts).told()?;
-    executor.backward(&model, &rollout, &mut workspace)?;
+    executor.backward(&model, &rollout, &mut workspace).told()?;
 
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());

@@ -8,6 +8,7 @@ use backcut_systems::{
     AdamWSettings, BatchKey, Catalogue, Optimizer, SampleError, Settings, SettingsError, System,
     SystemChoice,
 };
+use backcut_text::Hinted as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

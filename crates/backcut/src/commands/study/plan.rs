@@ -192,17 +192,17 @@ fn measure(study: &Study, plan: &Plan, tools: Tools) -> Result<Option<Speed>> {
     let built = tools.catalogue.build(&run.system).told()?;
     let RunConfig { cut, seed, stream, optimizer, .. } = run;
     let arm = Arm { cut, seed, stream, optimizer };
-    let mut trainer = Trainer::new(tools.executor, built.system(), arm)?;
-    trainer.step()?;
+    let mut trainer = Trainer::new(tools.executor, built.system(), arm).told()?;
+    trainer.step().told()?;
     let began = Instant::now();
     let mut times = Vec::new();
     while began.elapsed() < MEASURE {
         let start = Instant::now();
-        trainer.step()?;
+        trainer.step().told()?;
         times.push(start.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);
     let start = Instant::now();
-    trainer.evaluate()?;
+    trainer.evaluate().told()?;
     Ok(Some(Speed { update: times[times.len() / 2], panel: start.elapsed().as_secs_f64() }))
 }
