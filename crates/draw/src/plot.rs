@@ -53,6 +53,8 @@ pub struct Plot {
 }
 
 const SIZE: f64 = 10.5;
+/// Less room than this holds no name.
+const NAME_ROOM: f64 = 24.0;
 
 /// Places and labels of the side's ticks.
 fn side_ticks(spec: &PlotSpec<'_>) -> (Vec<f64>, Vec<String>) {
@@ -61,6 +63,12 @@ fn side_ticks(spec: &PlotSpec<'_>) -> (Vec<f64>, Vec<String>) {
         let (values, decimals) = ticks(low, high, 5);
         let labels = values.iter().map(|v| fixed(*v, decimals)).collect();
         return (values, labels);
+    }
+    if high - low < 0.3 {
+        let [from, to] = [low, high].map(|end| 10f64.powf(end));
+        let (values, decimals) = ticks(from, to, 5);
+        let values = values.into_iter().filter(|value| *value > 0.0);
+        return values.map(|value| (value.log10(), fixed(value, decimals))).unzip();
     }
     let powers = (low.floor() as i32)..=(high.ceil() as i32);
     let steps =
@@ -115,7 +123,11 @@ impl Plot {
             Axis::Names(names) => {
                 let x = Scale::new([0.0, names.len() as f64], [left, right]);
                 let room = (right - left) / names.len().max(1) as f64;
-                for (i, name) in names.iter().enumerate() {
+                // Where names would be cut to nothing, some are shown whole: the first, the last and steps between.
+                let every = (NAME_ROOM / room).ceil().max(1.0) as usize;
+                let (last, room) = (names.len().saturating_sub(1), room * every as f64);
+                let shown = |i: usize| i == last || (i.is_multiple_of(every) && last - i >= every);
+                for (i, name) in names.iter().enumerate().filter(|(i, _)| shown(*i)) {
                     let place = (x.at(i as f64 + 0.5), bottom + 13.0);
                     let name = shorten(name, SIZE, room + 2.0);
                     canvas.text("t soft", place, Anchor::Middle, false, &name);

@@ -73,7 +73,13 @@ impl Rows<'_> {
         let top = 8.0 + 15.0 * title.len() as f64 + labels;
         let height = |row: &Row| 18.0 + LINE * row.marks.len().max(1) as f64;
         let bottom = top + self.rows.iter().map(height).sum::<f64>() + 4.0;
-        self.axis(&mut canvas, &x, reach, top, bottom);
+        let mut tops = Vec::new();
+        let mut y = top;
+        for row in self.rows {
+            tops.push((y + 15.0, y + height(row) + 1.0));
+            y += height(row);
+        }
+        self.axis(&mut canvas, &x, reach, &tops, [top, bottom]);
         let mut y = top;
         for row in self.rows {
             let note = width_of(&row.note, SIZE);
@@ -99,11 +105,24 @@ impl Rows<'_> {
         Panel { body: canvas.body, height: bottom + 34.0, title: self.title.to_owned() }
     }
 
-    fn axis(&self, canvas: &mut Canvas, x: &Scale, reach: [f64; 2], top: f64, bottom: f64) {
+    /// Lines run where marks are and leave the names alone.
+    fn axis(
+        &self,
+        canvas: &mut Canvas,
+        x: &Scale,
+        reach: [f64; 2],
+        stretches: &[(f64, f64)],
+        [top, bottom]: [f64; 2],
+    ) {
+        let vertical = |canvas: &mut Canvas, class: &str, place: f64, dashes: Option<&str>| {
+            for (from, to) in stretches {
+                canvas.line(class, (place, *from), (place, *to), dashes);
+            }
+        };
         let (values, decimals) = ticks(reach[0], reach[1], 5);
         for value in values {
             let place = x.at(value);
-            canvas.line("grid-line", (place, top), (place, bottom), None);
+            vertical(canvas, "grid-line", place, None);
             let label = fixed(value, decimals);
             let half = width_of(&label, SIZE) / 2.0 + 1.0;
             let at = place.clamp(half, PANEL_WIDTH - half);
@@ -113,7 +132,7 @@ impl Rows<'_> {
         for (value, label) in self.rules {
             let place = x.at(*value);
             let dashes = (*value != 0.0).then_some("4 3");
-            canvas.line("ink-line", (place, top), (place, bottom), dashes);
+            vertical(canvas, "ink-line", place, dashes);
             let half = width_of(label, SIZE) / 2.0 + 1.0;
             let at = place.clamp(half, PANEL_WIDTH - half);
             canvas.text("t soft", (at, top - 3.0), Anchor::Middle, false, label);

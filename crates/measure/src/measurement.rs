@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
 use backcut_systems::SampleError;
 use backcut_text::Hinted;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, ChainOptions};
@@ -17,17 +18,19 @@ use crate::subject::Subject;
 use crate::update::{self, UpdateOptions};
 
 /// What to measure at a state.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Measurement {
     /// Gradients under cuts: norms, ratios, differences, cosines, per parameter group.
     Gradient {
         /// The cuts; FF is always added as the reference.
+        #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
     },
     /// Updates as the optimizer applies them, under cuts.
     Update {
         /// The cuts; FF is always added as the reference.
+        #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
     },
     /// Gains of the physical chain from closed-loop state Jacobians.

@@ -93,7 +93,7 @@ fn both_themes_fit_both_widths(browser: &mut Browser) {
             assert_eq!(paper, colour, "{theme}");
             let wide = browser.evaluate("document.documentElement.scrollWidth");
             assert!(wide.as_u64().unwrap() <= width, "{wide} at {width}");
-            let overlaps = browser.evaluate(OVERLAPPING);
+            let overlaps = browser.evaluate(browser::OVERLAPPING);
             assert_eq!(overlaps, json!([]), "{theme} at {width}");
             let shot = browser.screenshot();
             assert!(shot.len() > 40_000, "{} at {width}", shot.len());
@@ -102,24 +102,6 @@ fn both_themes_fit_both_widths(browser: &mut Browser) {
         }
     }
 }
-
-/// Labels of a drawing that run over one another or out of it.
-const OVERLAPPING: &str = r"(() => {
-    const found = [];
-    for (const svg of document.querySelectorAll('svg.panel')) {
-        const frame = svg.getBoundingClientRect();
-        const texts = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
-        texts.forEach(([text, a], i) => {
-            if (a.left < frame.left - 1 || a.right > frame.right + 1) found.push('out: ' + text);
-            for (const [other, b] of texts.slice(i + 1)) {
-                const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-                const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-                if (x > 1 && y > 3) found.push(text + ' / ' + other);
-            }
-        });
-    }
-    return found.slice(0, 5);
-})()";
 
 fn the_button_switches_the_theme(browser: &mut Browser) {
     browser.view(1200, 1600, "dark");

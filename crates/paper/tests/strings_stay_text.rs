@@ -5,8 +5,7 @@ mod common;
 
 use std::fs;
 
-use backcut_report::Format;
-use backcut_report::Results;
+use backcut_report::{Format, Results};
 
 /// Fills every field of a small study that may hold any text with a hostile string.
 fn hostile(text: &str) -> tempfile::TempDir {

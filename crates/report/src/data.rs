@@ -71,7 +71,10 @@ impl Data {
     pub fn gap_sentence(&self) -> String {
         let short = match self.short {
             0 => String::new(),
-            1 => format!(" One mean leaves out {} sources whose arms are not all done.", self.most),
+            1 => format!(
+                " One mean leaves out {} whose arms are not all done.",
+                backcut_text::counted(self.most, "source")
+            ),
             count => format!(
                 " {count} means leave out sources whose arms are not all done (at most {}).",
                 self.most

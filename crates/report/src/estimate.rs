@@ -13,8 +13,9 @@ use backcut_stats::family::MIN_SOURCES;
 use backcut_stats::quantile::{mean, standard_deviation};
 use backcut_stats::{FamilyParams, SourceTable};
 use backcut_tables::UnitState;
+use backcut_tables::rows::MeasurementRow;
 
-use crate::results::{Measurement, Results, SourceValues, canonical_condition};
+use crate::results::{Results, SourceValues, canonical_condition};
 
 /// A mean over sources, with what it is made of.
 #[derive(Clone, PartialEq, Debug)]
@@ -77,8 +78,10 @@ pub(crate) struct BySource(BTreeMap<String, (u64, f64, f64)>);
 
 impl BySource {
     /// Takes a row into account if its unit is done and it has a value.
-    pub(crate) fn add(&mut self, row: &Measurement) {
-        let Some(value) = row.value.filter(|_| row.state == UnitState::Done) else { return };
+    pub(crate) fn add(&mut self, row: &MeasurementRow) {
+        let Some(value) = row.value.filter(|_| row.state == UnitState::Done) else {
+            return;
+        };
         let update = row.update;
         let entry = self.0.entry(row.source.clone()).or_insert((update, 0.0, 0.0));
         if update > entry.0 {
@@ -143,14 +146,16 @@ impl Results {
     /// rows of one source (batches, windows) are averaged.
     pub fn measured(&self, study: &str, pick: Pick<'_>, condition: &str) -> BTreeMap<String, f64> {
         let condition = canonical_condition(condition);
-        let fits = |wanted: Option<&str>, found: &str| wanted.is_none_or(|w| w == found);
+        let fits = |wanted: Option<&str>, found: Option<&str>| {
+            wanted.is_none_or(|w| w == found.unwrap_or_default())
+        };
         let mut found = BySource::default();
         for row in self.study(study).iter().flat_map(|s| &s.measurements) {
             if row.quantity == pick.quantity
-                && row.condition == condition
-                && fits(pick.arm, &row.arm)
-                && fits(pick.cut, row.cut.as_deref().unwrap_or_default())
-                && fits(pick.part, row.part.as_deref().unwrap_or_default())
+                && fits(pick.arm, Some(&row.arm))
+                && fits(pick.cut, row.cut.as_deref())
+                && fits(pick.part, row.part.as_deref())
+                && canonical_condition(&row.condition) == condition
             {
                 found.add(row);
             }

@@ -118,12 +118,17 @@ pub enum StatsError {
     },
 }
 
+impl StatsError {
+    /// A table of nothing.
+    pub(crate) fn no_rows() -> Self {
+        Self::Unreadable("there are no rows below the header".into())
+    }
+}
+
 impl Hinted for StatsError {
     fn hint(&self) -> Cow<'_, str> {
         match self {
-            Self::Unreadable(_) => {
-                "a table is CSV or Parquet, with named columns and rows for its sources"
-            }
+            Self::Unreadable(_) => "give a CSV or Parquet table with a header",
             Self::MissingColumn { what: "the source column", .. } => "name it with --source COLUMN",
             Self::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
             Self::Unpaired { .. } => {
@@ -135,23 +140,14 @@ impl Hinted for StatsError {
             Self::Parameter { name: "contrasts", .. } => {
                 "give --contrast \"[a] - [b]\" or --values COLUMN"
             }
-            Self::Parameter { .. } => "`backcut stats --help` lists what each option may be",
+            Self::Parameter { .. } => "give a value in that range",
             Self::TooFewSources { .. } => "measure more sources; rows of one source do not count",
             Self::ZeroDenominator { .. } => "a ratio needs denominators away from zero",
-            Self::Overflow { .. } => "look for values far too large, or denominators near zero",
-            Self::Lengths { .. } => "give as many values to one side as to the other",
-            Self::Undefined { .. } => {
-                "choose cells that vary and have the same conditions, as numbers"
-            }
+            Self::Overflow { .. } => "bring the table's values to another unit",
+            Self::Lengths { .. } => "pair the lists source by source",
+            Self::Undefined { .. } => "leave these values out of this statistic",
         }
         .into()
-    }
-}
-
-impl StatsError {
-    /// A table of nothing.
-    pub(crate) fn no_rows() -> Self {
-        Self::Unreadable("there are no rows below the header".into())
     }
 }
 

@@ -1,14 +1,15 @@
 //! Forest plots, in the terminal and as SVG.
 //!
 //! One row per contrast on a shared axis: the pointwise interval is the thick part, the family's
-//! endpoints the thin one, the estimate a mark; zero and the margin are vertical lines. The SVG is written by
-//! hand (a plotting crate would be larger than this crate) and holds no script, font or external
-//! reference.
+//! endpoints the thin one, the estimate a mark; zero and the margin are vertical lines.
 
 use std::fmt::Write as _;
 
+use backcut_draw::{Drawing, Mark, Rows, Series};
+use backcut_text::format::Digits;
+
 use crate::family::{Report, Row};
-use crate::text::{Digits, short};
+use crate::text::{digits_of, short};
 
 /// The axis: a range of values mapped onto a range of places.
 struct Axis {
@@ -69,92 +70,35 @@ pub fn terminal(report: &Report, columns: usize) -> String {
     text
 }
 
-const ROW: f64 = 26.0;
-const LEFT: f64 = 200.0;
-const PLOT: f64 = 360.0;
-const WIDTH: f64 = 860.0;
-
 /// The plot as a self-contained SVG document.
 pub fn svg(report: &Report, title: &str) -> String {
-    let axis = Axis::of(report);
-    let x = |value: f64| LEFT + axis.place(value) * PLOT;
-    let bottom = 50.0 + ROW * report.rows.len() as f64;
-    let height = bottom + 50.0;
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"10\" y=\"22\" font-size=\"14\">{0}</text>\n",
-        escape(title)
-    );
-    let mut vertical = |value: f64, colour: &str, dashes: &str, label: &str| {
-        let _ = writeln!(
-            text,
-            "<line x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"36\" y2=\"{bottom}\" stroke=\"{colour}\"{dashes}/>\n\
-             <text x=\"{0:.1}\" y=\"{1}\" text-anchor=\"middle\" fill=\"{colour}\">{label}</text>",
-            x(value),
-            bottom + 32.0
-        );
+    let row = |row: &Row| {
+        let digits = digits_of(row);
+        let note = format!("{} {}", digits.number(row.estimate), digits.interval(row.family));
+        let mark = Mark {
+            series: Series::BLUE,
+            value: row.estimate,
+            wide: Some(row.family),
+            narrow: Some(row.pointwise),
+            open: true,
+            text: format!("{}: {note}", row.name),
+        };
+        backcut_draw::Row { name: row.name.clone(), note, marks: vec![mark] }
     };
-    vertical(0.0, "#555", "", "0");
-    if let Some(margin) = report.margin {
-        let label = format!("margin {margin}");
-        vertical(margin, "#b04000", " stroke-dasharray=\"4 3\"", &label);
+    let rows: Vec<_> = report.rows.iter().map(row).collect();
+    let margin = report.margin.map(|margin| (margin, format!("margin {margin}")));
+    let rules: Vec<(f64, String)> = [(0.0, "0".to_owned())].into_iter().chain(margin).collect();
+    let panel = Rows { title: "", axis: "estimate", rules: &rules, rows: &rows }.panel();
+    let caption = "Estimates with their pointwise intervals (thick) and their family's (thin).";
+    Drawing {
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        legend: Vec::new(),
+        panels: vec![panel],
+        alt: caption.to_owned(),
+        csv: String::new(),
     }
-    for (index, row) in report.rows.iter().enumerate() {
-        push_row(&mut text, row, 50.0 + ROW * index as f64 + ROW / 2.0, &x);
-    }
-    let digits = Digits::of_range(axis.low, axis.high);
-    let _ = writeln!(
-        text,
-        "<line x1=\"{LEFT}\" x2=\"{0}\" y1=\"{bottom}\" y2=\"{bottom}\" stroke=\"black\"/>\n\
-         <text x=\"{LEFT}\" y=\"{1}\" text-anchor=\"middle\">{2}</text>\n\
-         <text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{3}</text>\n</svg>",
-        LEFT + PLOT,
-        bottom + 16.0,
-        digits.number(axis.low),
-        digits.number(axis.high)
-    );
-    text
-}
-
-fn push_row(text: &mut String, row: &Row, y: f64, x: &impl Fn(f64) -> f64) {
-    let digits = Digits::of(row);
-    for (ends, thickness) in [(row.family, 1.5), (row.pointwise, 5.0)] {
-        let _ = writeln!(
-            text,
-            "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{y}\" y2=\"{y}\" stroke=\"#20507a\" \
-             stroke-width=\"{thickness}\"/>",
-            x(ends[0]),
-            x(ends[1])
-        );
-    }
-    let _ = writeln!(
-        text,
-        "<circle cx=\"{:.1}\" cy=\"{y}\" r=\"4\" fill=\"white\" stroke=\"#20507a\" stroke-width=\"2\"/>\n\
-         <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n<text x=\"{}\" y=\"{}\">{} {}</text>",
-        x(row.estimate),
-        LEFT - 12.0,
-        y + 4.0,
-        escape(&short(&row.name)),
-        LEFT + PLOT + 16.0,
-        y + 4.0,
-        digits.number(row.estimate),
-        digits.interval(row.family)
-    );
-}
-
-fn escape(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control())
-        .map(|c| match c {
-            '&' => "&amp;".to_owned(),
-            '<' => "&lt;".to_owned(),
-            '>' => "&gt;".to_owned(),
-            '"' => "&quot;".to_owned(),
-            c => c.to_string(),
-        })
-        .collect()
+    .svg()
 }
 
 #[cfg(test)]

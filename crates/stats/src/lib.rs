@@ -8,7 +8,7 @@
 //!
 //! **Refuses**: to drop a source silently, to read a missing or non-finite value as a number, to work with
 //! fewer than four sources, to call a row confirmatory (only a ledger knows what was frozen when),
-//! and to depend on any other crate of the workspace: a table is all it needs.
+//! and to know what was trained: a table is all it needs, and the crates below it hold words and drawings, no science.
 //!
 //! **One design decision.** Every random number is a pure function of (seed, stream, draw, position)
 //! through a counter-based generator, and sources are sorted by name before anything is drawn. So a

@@ -6,12 +6,12 @@
 
 use std::fmt::Write as _;
 
+use backcut_text::format::{Digits, p_value};
+use backcut_text::{COLUMNS, wrapped};
+
 use crate::family::{Bound, Report, Row};
 use crate::forest;
 use crate::signflip::TIE_TOLERANCE;
-
-/// The width that everything fits.
-pub const COLUMNS: usize = 80;
 
 /// The longest name a table shows; the full one stands in the list of contrasts.
 const NAME: usize = 18;
@@ -53,7 +53,7 @@ fn heading(report: &Report, title: &str) -> String {
     if let Some(margin) = report.margin {
         let _ = write!(line, ", noninferiority margin {margin}");
     }
-    push_wrapped(&mut text, &line, 0);
+    text += &wrapped(&line, COLUMNS, 0);
     text.push_str(match report.bound {
         Bound::TwoSided => "deciding endpoints: two-sided simultaneous, at alpha / (2M)\n",
         Bound::OneSided => "deciding endpoints: one-sided, at alpha / M\n",
@@ -64,7 +64,8 @@ fn heading(report: &Report, title: &str) -> String {
             Some(crate::contrast::Direction::Negative) => " < 0 predicted",
             None => "",
         };
-        push_wrapped(&mut text, &format!("  {} = {}{direction}", row.name, row.expression), 6);
+        let line = format!("  {} = {}{direction}", row.name, row.expression);
+        text += &wrapped(&line, COLUMNS, 6);
     }
     text
 }
@@ -79,7 +80,7 @@ fn estimates(report: &Report) -> String {
     let name = name_width(report);
     let mut text = format!("{:name$} {:>11}  {level:<23}  {family}\n", "contrast", "estimate");
     for row in &report.rows {
-        let digits = Digits::of(row);
+        let digits = digits_of(row);
         let _ = writeln!(
             text,
             "{:name$} {:>11}  {:<23}  {}",
@@ -110,7 +111,7 @@ fn tests(report: &Report) -> String {
             p_value(row.adjusted_p),
             row.status,
         );
-        push_wrapped(&mut text, &format!("{line}{}", row.verdict), indent);
+        text += &wrapped(&format!("{line}{}", row.verdict), COLUMNS, indent);
     }
     text
 }
@@ -118,8 +119,9 @@ fn tests(report: &Report) -> String {
 fn reasons(report: &Report) -> String {
     let mut text = String::new();
     for row in &report.rows {
-        push_wrapped(&mut text, &format!("{}: {}; {}.", row.name, row.verdict, row.reason), 2);
-        let digits = Digits::of(row);
+        let line = format!("{}: {}; {}.", row.name, row.verdict, row.reason);
+        text += &wrapped(&line, COLUMNS, 2);
+        let digits = digits_of(row);
         let out = &row.leave_one_out;
         let mut detail = format!(
             "  without any one of them: {} to {}",
@@ -129,7 +131,7 @@ fn reasons(report: &Report) -> String {
         if let (Some(p), true) = (row.sign_test_p, row.agreeing + row.at == row.n) {
             let _ = write!(detail, "; all agree, sign test p {}", p_value(p));
         }
-        push_wrapped(&mut text, &detail, 2);
+        text += &wrapped(&detail, COLUMNS, 2);
     }
     text
 }
@@ -137,62 +139,23 @@ fn reasons(report: &Report) -> String {
 fn footer(report: &Report) -> String {
     let mut text = String::new();
     for note in &report.notes {
-        push_wrapped(&mut text, &format!("note: {note}"), 6);
+        text += &wrapped(&format!("note: {note}"), COLUMNS, 6);
     }
-    push_wrapped(
-        &mut text,
+    text += &wrapped(
         &format!(
             "{} draws of whole {}, seed {}, {}; percentile intervals by linear interpolation; \
              sign-flip ties within {TIE_TOLERANCE:e} of the sum of absolute values.",
             report.draws, report.unit_name, report.seed, report.generator
         ),
+        COLUMNS,
         0,
     );
     text
 }
 
-/// A p-value: three decimals, or an exponent when that would read zero.
-pub fn p_value(p: f64) -> String {
-    if p >= 0.001 { format!("{p:.3}") } else { format!("{p:.1e}") }
-}
-
-/// How a row's numbers are printed: decimals or mantissa digits, the same for all of them.
-#[derive(Clone, Copy, Debug)]
-pub struct Digits {
-    decimals: usize,
-    scientific: bool,
-}
-
-impl Digits {
-    /// Three digits of the pointwise interval's width.
-    pub fn of(row: &Row) -> Self {
-        Self::of_range(row.pointwise[0], row.pointwise[1])
-    }
-
-    /// Three digits of a range.
-    pub fn of_range(low: f64, high: f64) -> Self {
-        let width = (high - low).abs();
-        let largest = low.abs().max(high.abs());
-        let reference = if width > 0.0 { width } else { largest };
-        if reference == 0.0 {
-            return Self { decimals: 3, scientific: false };
-        }
-        let decimals = 2.0 - reference.log10().floor();
-        let scientific = largest >= 1e7 || decimals > 7.0;
-        let decimals = if scientific { 3 } else { decimals.max(0.0) as usize };
-        Self { decimals, scientific }
-    }
-
-    /// A number.
-    pub fn number(self, value: f64) -> String {
-        let decimals = self.decimals;
-        if self.scientific { format!("{value:.decimals$e}") } else { format!("{value:.decimals$}") }
-    }
-
-    /// An interval.
-    pub fn interval(self, ends: [f64; 2]) -> String {
-        format!("[{}, {}]", self.number(ends[0]), self.number(ends[1]))
-    }
+/// Three digits of the pointwise interval's width.
+pub(crate) fn digits_of(row: &Row) -> Digits {
+    Digits::of_range(row.pointwise[0], row.pointwise[1])
 }
 
 fn name_width(report: &Report) -> usize {
@@ -210,61 +173,4 @@ pub(crate) fn short(name: &str) -> String {
 
 fn trim_zeros(number: &str) -> &str {
     number.strip_suffix(".0").unwrap_or(number)
-}
-
-/// Appends a line broken at spaces so that it fits; later lines are indented.
-fn push_wrapped(text: &mut String, line: &str, indent: usize) {
-    let mut used = 0;
-    // Leading spaces and table padding must survive, so words keep the spaces before them.
-    for word in line.split_inclusive(' ') {
-        let length = word.trim_end().chars().count();
-        if used > indent && used + length > COLUMNS {
-            while text.ends_with(' ') {
-                text.pop();
-            }
-            text.push('\n');
-            text.extend(std::iter::repeat_n(' ', indent));
-            used = indent;
-        }
-        text.push_str(word);
-        used += word.chars().count();
-    }
-    text.push('\n');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wrapping_keeps_padding_and_width() {
-        let mut text = String::new();
-        push_wrapped(&mut text, &format!("name      {}", "word ".repeat(40)), 10);
-        for line in text.lines() {
-            assert!(line.trim_end().chars().count() <= COLUMNS, "{line}");
-            assert!(line.starts_with("name      ") || line.starts_with("          "));
-        }
-    }
-
-    #[test]
-    fn digits_follow_the_width() {
-        assert_eq!(
-            Digits::of_range(0.000_152, 0.000_942).interval([0.000_152, 0.000_942]),
-            "[0.000152, 0.000942]"
-        );
-        assert_eq!(
-            Digits::of_range(-17_801.2, 11_966.1).interval([-17_801.2, 11_966.1]),
-            "[-17801, 11966]"
-        );
-        assert_eq!(Digits::of_range(0.0060, 0.0254).number(0.015_144), "0.0151");
-        assert_eq!(Digits::of_range(1e-9, 2e-9).number(1.5e-9), "1.500e-9");
-        assert_eq!(Digits::of_range(0.0, 0.0).number(0.0), "0.000");
-    }
-
-    #[test]
-    fn p_values_never_read_zero() {
-        assert_eq!(p_value(0.0469), "0.047");
-        assert_eq!(p_value(2.0 / 65536.0), "3.1e-5");
-        assert_eq!(p_value(1.0), "1.000");
-    }
 }

@@ -180,7 +180,7 @@ impl Evidence {
                 "the exact test can not reach an adjusted p below {floor:.3} here, so it can reject nothing"
             );
         }
-        let p = crate::text::p_value(*adjusted_p);
+        let p = backcut_text::format::p_value(*adjusted_p);
         if rejects {
             format!("the exact test rejects (adjusted p {p})")
         } else {

@@ -271,6 +271,8 @@ impl<'a> Results<'a> {
         Ok(json!({
             "study": self.study.name,
             "title": self.study.title,
+            "error": self.study.error.name,
+            "unit": self.study.error.unit,
             "study file sha256": self.study.hash(),
             "numerics": backcut_kernels::NUMERICS_VERSION,
             "program": format!("backcut {}", env!("CARGO_PKG_VERSION")),
@@ -309,6 +311,7 @@ pub struct Tables {
 /// Files that are written into a folder, with their SHA-256.
 struct Files<'a> {
     folder: &'a Path,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet asks"))]
     with_parquet: bool,
     sums: Vec<String>,
 }

@@ -155,6 +155,7 @@ pub struct Reuse {
 
 /// A measurement at kept states of some arms.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)] // reading refuses them too: `Measurement` takes what is left over
 pub struct MeasurementTable {
     /// The arms whose states are measured.
     pub of: Vec<String>,
@@ -166,7 +167,6 @@ pub struct MeasurementTable {
     pub reference: Option<String>,
     /// What is measured: `kind` and its settings.
     #[serde(flatten)]
-    #[schemars(with = "Map<String, Value>")]
     pub what: Measurement,
 }
 
@@ -266,5 +266,9 @@ mod tests {
             "name = \"x\"\ntitle = \"y\"\n[[measurements]]\nkind = \"masking\"\nof = [\"FF\"]\n";
         let error = StudyFile::parse(text, "x.toml").unwrap_err();
         assert!(error.to_string().contains("windows"), "{error}");
+        let text = text.to_owned() + "windows = [1]\nwindow = 2\n";
+        let error = StudyFile::parse(&text, "x.toml").unwrap_err();
+        assert!(error.to_string().contains("unknown field `window`"), "{error}");
+        assert_eq!(error.hint(), "did you mean `windows`?");
     }
 }

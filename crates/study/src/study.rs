@@ -9,7 +9,7 @@ use backcut_engine::Cut;
 use backcut_ledger::Status;
 use backcut_measure::Measurement;
 use backcut_stats::FamilyParams;
-use backcut_systems::{Catalogue, Stream};
+use backcut_systems::{Catalogue, Quantity, Stream};
 use backcut_training::{Optimizer, SystemChoice, sha256};
 use serde_json::{Map, Value};
 
@@ -103,7 +103,9 @@ pub struct Study {
     pub families: Vec<StudyFamily>,
     /// Two-sample comparisons.
     pub comparisons: Vec<ComparisonTable>,
-    /// The canonical bytes: everything above, resolved.
+    /// What its systems' error is, in words; of several systems, the first's.
+    pub error: Quantity,
+    /// The canonical bytes: everything but that, resolved.
     pub canonical: String,
 }
 

@@ -90,6 +90,15 @@ pub fn decimals_for(mean: f64, interval: Option<[f64; 2]>) -> usize {
 
 /// A mean with its interval for a page, digits chosen together.
 pub fn estimate(mean: f64, interval: Option<[f64; 2]>) -> String {
+    let [low, high] = interval.unwrap_or([mean, mean]);
+    if three_digits(mean.abs().max(low.abs()).max(high.abs())) > 7.0
+        && mean.is_finite()
+        && mean != 0.0
+    {
+        let ends = interval.map(|ends| ends.map(|end| format!("{end:.2e}")).join(", "));
+        let text = ends.map_or_else(String::new, |ends| format!(" [{ends}]"));
+        return minus(&format!("{mean:.2e}{text}"));
+    }
     with_decimals(mean, interval, decimals_for(mean, interval))
 }
 
@@ -175,6 +184,10 @@ mod tests {
             "0.002576 [0.002330, 0.002829]"
         );
         assert_eq!(estimate(-0.38, None), "\u{2212}0.380");
+        assert_eq!(
+            estimate(1.5e-6, Some([-2e-6, 4e-6])),
+            "1.50e\u{2212}6 [\u{2212}2.00e\u{2212}6, 4.00e\u{2212}6]"
+        );
     }
 
     #[test]

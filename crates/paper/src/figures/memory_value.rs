@@ -5,6 +5,7 @@ use crate::paper::Paper;
 use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series};
 use backcut_report::Results;
 use backcut_report::data::Data;
+use backcut_report::results::canonical_condition;
 use backcut_report::{ReportError, ShowEstimate as _};
 
 use crate::words::condition;
@@ -29,7 +30,8 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     let mut data = Data::new();
     let mut panels = Vec::new();
     let mut arms_seen = Vec::new();
-    let (low, high): (Vec<&str>, Vec<&str>) = conditions.into_iter().partition(|c| LOW.contains(c));
+    let (low, high): (Vec<&str>, Vec<&str>) =
+        conditions.into_iter().partition(|c| LOW.contains(&canonical_condition(c).as_str()));
     for (title, conditions) in [("Well observed velocity", low), ("Noisy or hidden velocity", high)]
     {
         let mut estimates = Vec::new();

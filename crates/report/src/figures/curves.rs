@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
+use backcut_tables::rows::EvaluationRow;
 
 use super::ErrorWords;
 use crate::data::Data;
 use crate::error::ReportError;
 use crate::format;
-use crate::results::{Evaluation, Results, Study};
+use crate::results::{Results, Study};
 
 const NAME: &str = "curves";
 
@@ -115,19 +116,20 @@ impl<'a> Panels<'a> {
     /// An arm that branches off another begins at that one's value of that update.
     fn curve(&self, line: &Line<'_>, condition: &str) -> Curve {
         let rows = || self.study.curves.iter().filter(|r| r.condition == condition);
-        let is_own = |r: &&Evaluation| r.arm == line.arm && r.value.is_some();
+        let is_own = |r: &&EvaluationRow| r.arm == line.arm && r.value.is_some();
         let own: BTreeSet<&str> = rows().filter(is_own).map(|r| r.source.as_str()).collect();
         let start = line.parent.and_then(|parent| Some((parent, self.start(line.arm)?)));
-        let begins = |row: &Evaluation| {
+        let begins = |row: &EvaluationRow| {
             start.is_some_and(|(parent, at)| row.arm == parent && row.update == at)
                 && own.contains(row.source.as_str())
         };
         let mut sources: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         let mut at: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for row in rows().filter(|row| row.arm == line.arm || begins(row)) {
-            let Some(value) = row.value.filter(|value| *value > 0.0) else { continue };
-            sources.entry(row.source.clone()).or_default().push((row.update as f64, value));
-            at.entry(row.update).or_default().push(value);
+            if let Some(value) = row.value.filter(|value| *value > 0.0) {
+                sources.entry(row.source.clone()).or_default().push((row.update as f64, value));
+                at.entry(row.update).or_default().push(value);
+            }
         }
         for points in sources.values_mut() {
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -176,7 +178,7 @@ impl<'a> Panels<'a> {
             }
         }
         let starts = drawn.iter().filter_map(|(i, _)| self.start(self.lines[*i].arm));
-        let mut starts: Vec<u64> = starts.map(|start| start as u64).collect();
+        let mut starts: Vec<u64> = starts.collect();
         starts.sort_unstable();
         starts.dedup();
         for start in starts {

@@ -9,14 +9,14 @@ use crate::data::Data;
 use crate::error::ReportError;
 use crate::escape::csv;
 use crate::format::{estimate, exact};
-use crate::results::{Judged, Results, Study};
+use crate::results::{Judged, Study};
 
 const NAME: &str = "forest";
 
 /// A row whose reach is this much smaller than its panel's gets another panel, or it would be a dot at zero.
 const SMALLER: f64 = 20.0;
 
-pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportError> {
+pub(super) fn draw(study: &Study) -> Result<Drawing, ReportError> {
     if study.analysis.is_empty() {
         let why = format!("{} has no family of contrasts that was analysed", study.name);
         return Err(ReportError::missing(NAME, why));
@@ -34,8 +34,8 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
                 "{},{},{}",
                 [family, &row.contrast, &row.expression].map(csv).join(","),
                 numbers.join(","),
-                [&row.bound, &row.decision(), &row.status.to_string()]
-                    .map(|text| csv(text))
+                [row.bound.clone(), row.decision(), row.status.to_string()]
+                    .map(|text| csv(&text))
                     .join(",")
             );
             if row.mean.is_none() {
@@ -49,7 +49,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
             let largest = shown.iter().map(|row| reach(row)).fold(0.0, f64::max);
             let (now, later): (Vec<&Judged>, Vec<&Judged>) =
                 shown.into_iter().partition(|row| reach(row) * SMALLER >= largest);
-            panels.push(panel(results, study, &title, &now));
+            panels.push(panel(&title, &now));
             shown = later;
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
         title: format!("Contrasts of {}", study.name),
         caption: format!(
             "Estimates with the interval of their family, which decides (thin), and the pointwise 95% source-bootstrap \
-             interval where the cells are at hand (thick). One panel per family; contrasts of much smaller size have a panel of \
+             interval (thick). One panel per family; contrasts of much smaller size have a panel of \
              their own.{}",
             gaps.gap_sentence()
         ),
@@ -82,13 +82,10 @@ fn reach(row: &Judged) -> f64 {
     [row.mean, row.lower, row.upper].into_iter().flatten().map(f64::abs).fold(0.0, f64::max)
 }
 
-fn panel(results: &Results, study: &Study, title: &str, judged: &[&Judged]) -> Panel {
+fn panel(title: &str, judged: &[&Judged]) -> Panel {
     let row = |row: &&Judged| {
         let mean = row.mean.unwrap_or_default();
         let ends = [row.lower.unwrap_or(mean), row.upper.unwrap_or(mean)];
-        // The cells that are at hand must be those that were judged.
-        let own = results.estimate(&study.name, &row.expression).ok();
-        let own = own.filter(|e| (e.mean - mean).abs() <= 1e-9 * mean.abs());
         let text = format!(
             "{}: {}, {}; {}; {}; {}",
             row.contrast,
@@ -102,7 +99,7 @@ fn panel(results: &Results, study: &Study, title: &str, judged: &[&Judged]) -> P
             series: Series::BLUE,
             value: mean,
             wide: Some(ends),
-            narrow: own.and_then(|e| e.interval),
+            narrow: row.pointwise,
             open: !matches!(row.status, Status::Confirmatory | Status::Prespecified),
             text,
         };

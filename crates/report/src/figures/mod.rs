@@ -21,8 +21,8 @@ use crate::results::{Results, Study};
 /// Every figure: its name and what it shows.
 pub const FIGURES: &[(&str, &str)] = &[
     ("endpoints", "errors at the last update, by arm and condition"),
-    ("curves", "learning curves"),
     ("forest", "every contrast that the study judged, with its interval"),
+    ("curves", "learning curves"),
     ("measurements", "what was measured at kept states"),
 ];
 
@@ -32,7 +32,7 @@ pub fn figure(results: &Results, name: &str, study: Option<&str>) -> Result<Draw
     match name {
         "endpoints" => endpoints::draw(results, study),
         "curves" => curves::draw(results, study),
-        "forest" => forest::draw(results, study),
+        "forest" => forest::draw(study),
         "measurements" => measurements::draw(results, study),
         _ => Err(ReportError::unknown("figure", name, FIGURES.iter().map(|(name, _)| *name))),
     }

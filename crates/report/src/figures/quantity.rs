@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::estimate::{BySource, Estimate};
-use crate::results::{Measurement, Results, Study};
+use crate::results::{Results, Study};
 
 /// What a number can depend on, in the order of [`Place`].
 pub const WORDS: [&str; 4] = ["condition", "arm", "cut", "part"];
@@ -23,12 +23,8 @@ pub struct Quantity<'s> {
 impl<'s> Quantity<'s> {
     /// The different names along one of the four, in order.
     pub fn names(&self, along: usize) -> Vec<&'s str> {
-        let mut names = super::in_order(self.means.iter().map(|(place, _)| place[along]));
-        if along == 0 {
-            let order = |c: &str| c.parse::<f64>().unwrap_or(f64::INFINITY);
-            names.sort_by(|a, b| order(a).total_cmp(&order(b)));
-        }
-        names
+        let names = self.means.iter().map(|(place, _)| place[along]);
+        if along == 0 { crate::results::in_order(names) } else { super::in_order(names) }
     }
 
     /// Names of the quantity's places, without what all of them share.
@@ -43,9 +39,9 @@ pub fn quantities<'s>(results: &Results, study: &'s Study) -> Vec<Quantity<'s>> 
     let mut places: BTreeMap<(&str, Place<'_>), usize> = BTreeMap::new();
     let mut found: Vec<(&str, Place<'_>, BySource)> = Vec::new();
     for row in &study.measurements {
-        let Measurement { quantity, condition, arm, cut, part, .. } = row;
-        let (cut, part) = (cut.as_deref(), part.as_deref());
-        let place: Place<'_> = [condition, arm, cut.unwrap_or_default(), part.unwrap_or_default()];
+        let quantity = row.quantity.as_str();
+        let [cut, part] = [&row.cut, &row.part].map(|text| text.as_deref().unwrap_or_default());
+        let place: Place<'_> = [&row.condition, &row.arm, cut, part];
         let at = *places.entry((quantity, place)).or_insert_with(|| {
             found.push((quantity, place, BySource::default()));
             found.len() - 1

@@ -38,14 +38,9 @@ fn one(page: &mut Page, results: &Results, study: &Study, many: bool) -> Result<
     if many {
         page.section(&file_name(&format!("study-{}", study.name)), &study_title(study));
     }
-    let states = crate::summary::states_line(study);
-    let mut lead = format!("{states}.");
-    for (key, words) in [("error", "The error is"), ("unit", "measured in")] {
-        if let Some(fact) = study.fact(key).filter(|fact| !fact.is_empty()) {
-            lead += &format!(" {words} {fact}.");
-        }
+    if many {
+        page.paragraph("states", &format!("{}.", crate::summary::states_line(study)));
     }
-    page.paragraph("lead", &lead);
     let tables = |name: &str| TABLES.iter().any(|(table, _)| *table == name);
     for (name, _) in FIGURES {
         page.figure(&key(name), figure(results, name, Some(&study.name)));

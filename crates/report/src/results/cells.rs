@@ -6,7 +6,7 @@
 
 use super::{Results, SourceValues, Study};
 
-/// A noise level with two decimals whatever was written (`0`, `0.2`, `c2/0.2`); other names as they are.
+/// One spelling for comparing conditions: a number has two decimals whatever was written (`0`, `0.2`, `c2/0.2`); other names are as they are.
 pub fn canonical_condition(text: &str) -> String {
     if let Some((study, condition)) = text.split_once('/') {
         return format!("{study}/{}", canonical_condition(condition));
@@ -30,25 +30,26 @@ impl Study {
         arms
     }
 
-    /// The conditions that have endpoints: numbers first, in their order.
+    /// The conditions that have endpoints, as the study spells them: numbers first, in their order.
     pub fn conditions(&self) -> Vec<&str> {
-        let mut conditions: Vec<&str> = self.cells.keys().map(|(_, c)| c.as_str()).collect();
-        conditions.sort_by(|a, b| order(a).total_cmp(&order(b)).then(a.cmp(b)));
-        conditions.dedup();
-        conditions
+        in_order(self.endpoints.iter().map(|row| row.condition.as_str()))
     }
 
     /// The values of a cell in this study's own tables.
     pub(super) fn own(&self, arm: &str, condition: &str) -> Option<&SourceValues> {
         self.cells
-            .get(&(arm.to_owned(), condition.to_owned()))
+            .get(&(arm.to_owned(), canonical_condition(condition)))
             .filter(|cell| cell.values().any(Option::is_some))
     }
 }
 
-/// Where a condition stands on an axis: numbers by value, everything else behind them.
-pub fn order(condition: &str) -> f64 {
-    condition.parse().unwrap_or(f64::INFINITY)
+/// Every condition once: numbers by value, everything else behind them as it comes.
+pub fn in_order<'a>(conditions: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut once: Vec<&str> = conditions.into_iter().filter(|c| seen.insert(*c)).collect();
+    let place = |condition: &str| condition.parse().unwrap_or(f64::INFINITY);
+    once.sort_by(|a, b| place(a).total_cmp(&place(b)));
+    once
 }
 
 impl Results {

@@ -7,17 +7,12 @@ mod read;
 mod study;
 
 pub use about::Ledger;
-pub use cells::canonical_condition;
+pub use cells::{canonical_condition, in_order};
 pub use study::{Extra, Judged, SourceValues, Study};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-pub use backcut_tables::rows::{
-    EvaluationRow as Evaluation, MeasurementRow as Measurement, ProvenanceRow as Provenance,
-    UnitRow as Unit,
-};
 
 use crate::error::ReportError;
 use crate::intervals::Intervals;

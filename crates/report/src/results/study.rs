@@ -31,6 +31,8 @@ pub struct Judged {
     pub lower: Option<f64>,
     /// The upper end.
     pub upper: Option<f64>,
+    /// The pointwise interval.
+    pub pointwise: Option<[f64; 2]>,
     /// The kind of bound, in words.
     pub bound: String,
     /// The level.
@@ -61,6 +63,7 @@ impl From<AnalysisRow> for Judged {
             mean: row.mean,
             lower: row.lower,
             upper: row.upper,
+            pointwise: row.pointwise_lower.zip(row.pointwise_upper).map(<[f64; 2]>::from),
             bound: row.bound.to_string(),
             level: Some(row.level),
             size: Some(row.size),
@@ -85,6 +88,7 @@ impl From<AgreementRow> for Judged {
             mean: Some(row.value.0),
             lower: Some(row.lower.0),
             upper: Some(row.upper.0),
+            pointwise: None,
             bound: "pointwise 95% over seeds".into(),
             level: None,
             size: None,
@@ -158,7 +162,7 @@ impl Extra {
 /// Every source that was planned, with its value once the unit is done.
 pub type SourceValues = BTreeMap<String, Option<f64>>;
 
-/// Arm and condition to sources and values.
+/// Arm and condition, in its one spelling, to sources and values.
 pub(super) type Cells = BTreeMap<(String, String), SourceValues>;
 
 /// One study's tables.
@@ -201,10 +205,11 @@ pub(super) fn holds_a_study(folder: &Path) -> bool {
 
 impl Study {
     pub(super) fn open(name: String, folder: &Path) -> Result<Self, ReportError> {
-        let endpoints = evaluations(&folder.join("endpoints.csv"))?;
+        let endpoints: Vec<EvaluationRow> = rows(&folder.join("endpoints.csv"))?;
         let mut cells = Cells::new();
         for row in &endpoints {
-            let cell = cells.entry((row.arm.clone(), row.condition.clone())).or_default();
+            let place = (row.arm.clone(), canonical_condition(&row.condition));
+            let cell = cells.entry(place).or_default();
             let value = row.value.filter(|_| row.state == UnitState::Done);
             if cell.insert(row.source.clone(), value).is_some() {
                 let problem = format!(
@@ -219,15 +224,12 @@ impl Study {
         let agreements: Vec<AgreementRow> = rows(&folder.join(AGREEMENT))?;
         let judged = judged.into_iter().map(Judged::from);
         let mut measurements: Vec<MeasurementRow> = rows(&folder.join("measurements.csv"))?;
-        measurements.iter_mut().for_each(|row| canonicalise(&mut row.condition));
         measurements.extend(costs(&folder.join(COST))?);
-        let mut units: Vec<UnitRow> = rows(&folder.join("units.csv"))?;
-        units.iter_mut().for_each(|row| canonicalise(&mut row.condition));
         Ok(Self {
-            curves: evaluations(&folder.join("curves.csv"))?,
+            curves: rows(&folder.join("curves.csv"))?,
             analysis: judged.chain(agreements.into_iter().map(Judged::from)).collect(),
             measurements,
-            units,
+            units: rows(&folder.join("units.csv"))?,
             provenance: rows(&folder.join("provenance.csv"))?,
             extras: extras(folder)?,
             about: about::facts(&folder.join("about.json"))?,
@@ -255,17 +257,6 @@ impl Study {
         }
         states
     }
-}
-
-/// Conditions have one spelling, whatever a table writes.
-fn canonicalise(condition: &mut String) {
-    *condition = canonical_condition(condition);
-}
-
-fn evaluations(path: &Path) -> Result<Vec<EvaluationRow>, ReportError> {
-    let mut rows: Vec<EvaluationRow> = rows(path)?;
-    rows.iter_mut().for_each(|row| canonicalise(&mut row.condition));
-    Ok(rows)
 }
 
 /// Costs of one update as measurements at no condition in particular.

@@ -41,11 +41,19 @@ pub fn table(results: &Results, name: &str, study: Option<&str>) -> Result<Table
         Some(_) => vec![results.one(study)?],
         None => results.studies().collect(),
     };
-    match name {
-        "contrasts" => Ok(contrasts::contrasts(&studies)),
-        "endpoints" => Ok(endpoints::endpoints(results, &studies)),
-        "measurements" => Ok(endpoints::measured(results, &studies)),
-        "units" => Ok(units::units(&studies)),
-        _ => Err(ReportError::unknown("table", name, TABLES.iter().map(|(name, _)| *name))),
+    let mut made = match name {
+        "contrasts" => contrasts::contrasts(&studies),
+        "endpoints" => endpoints::endpoints(results, &studies),
+        "measurements" => endpoints::measured(results, &studies),
+        "units" => units::units(&studies),
+        _ => {
+            return Err(ReportError::unknown("table", name, TABLES.iter().map(|(name, _)| *name)));
+        }
+    };
+    if studies.len() == 1 {
+        // The first column names the study.
+        made.columns.remove(0);
+        made.rows.iter_mut().for_each(|row| drop(row.remove(0)));
     }
+    Ok(made)
 }

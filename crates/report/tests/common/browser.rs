@@ -1,4 +1,5 @@
 //! A browser at the end of a debugging socket: just enough to load a page and look at it.
+#![allow(dead_code, reason = "every test file uses a part")]
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,6 +9,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
+
+/// Labels of a drawing that run over one another or out of it.
+pub const OVERLAPPING: &str = r"(() => {
+    const found = [];
+    for (const svg of document.querySelectorAll('svg.panel')) {
+        const frame = svg.getBoundingClientRect();
+        const texts = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+        texts.forEach(([text, a], i) => {
+            if (a.left < frame.left - 1 || a.right > frame.right + 1) found.push('out: ' + text);
+            for (const [other, b] of texts.slice(i + 1)) {
+                const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                if (x > 1 && y > 3) found.push(text + ' / ' + other);
+            }
+        });
+    }
+    return found.slice(0, 5);
+})()";
 
 /// A running browser with one page.
 pub struct Browser {

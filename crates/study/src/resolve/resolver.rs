@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backcut_systems::Catalogue;
+use backcut_systems::{Catalogue, Quantity};
 use backcut_training::config::canonical;
 
 use super::canonical::describe;
@@ -48,6 +48,11 @@ impl<'a> Resolver<'a> {
         let measured = self.measurements()?;
         let families = self.families(&measured)?;
         self.check_comparisons()?;
+        let first = self.arms.first().and_then(|arm| arm.systems.values().next());
+        let error = match first {
+            Some(choice) => self.build(choice)?.error,
+            None => Quantity { name: "error", unit: "" },
+        };
         let mut study = Study {
             name: self.file.name.clone(),
             title: self.file.title.clone(),
@@ -57,6 +62,7 @@ impl<'a> Resolver<'a> {
             measured,
             families,
             comparisons: self.file.comparisons.clone(),
+            error,
             canonical: String::new(),
         };
         study.canonical = canonical(&describe(&study));

@@ -76,23 +76,6 @@ pub fn sentence(cut: Cut) -> String {
 
 /// Breaks text into lines, each after `indent` spaces.
 pub fn wrap(text: &str, indent: usize) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    for word in text.split_whitespace() {
-        if column > 0 && column + 1 + word.len() > WIDTH {
-            out.push('\n');
-            column = 0;
-        }
-        if column == 0 {
-            out.push_str(&" ".repeat(indent));
-            column = indent;
-        } else {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += word.len();
-    }
-    out.push('\n');
-    out
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    backcut_text::wrapped(&format!("{:indent$}{words}", ""), WIDTH, indent)
 }

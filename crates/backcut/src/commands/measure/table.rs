@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use backcut_measure::{Finding, PERCENTILES, definitions};
 
 /// The widest line.
-pub const WIDTH: usize = 80;
+pub const WIDTH: usize = backcut_text::COLUMNS;
 
 /// Findings to look values up in.
 #[derive(Clone, Copy)]
@@ -131,46 +131,11 @@ impl Table {
     }
 }
 
-/// Four significant digits; powers of ten only where plain digits would be long.
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 {
-        "0".to_owned()
-    } else if !(1e-3..1e5).contains(&size) {
-        format!("{value:.2e}")
-    } else {
-        // What rounds to the next power of ten is printed as that.
-        let decimals = match size {
-            s if s < 0.999_95 => 4,
-            s if s < 9.9995 => 3,
-            s if s < 99.995 => 2,
-            s if s < 999.95 => 1,
-            _ => 0,
-        };
-        format!("{value:.decimals$}")
-    }
-}
+pub use backcut_text::format::column as number;
 
 /// Words of a text on lines of at most [`WIDTH`] characters, all but the first indented.
 pub fn wrapped(text: &str, indent: usize) -> String {
-    let words = text.trim_start();
-    let mut out = text[..text.len() - words.len()].to_owned();
-    let mut used = out.len();
-    let mut is_first = true;
-    for word in words.split(' ') {
-        let len = word.chars().count();
-        if !is_first && used + 1 + len > WIDTH {
-            let _ = write!(out, "\n{:indent$}", "");
-            used = indent;
-        } else if !is_first {
-            out.push(' ');
-            used += 1;
-        }
-        is_first = false;
-        out.push_str(word);
-        used += len;
-    }
-    out + "\n"
+    backcut_text::wrapped(text, WIDTH, indent)
 }
 
 /// What `--define` prints.
@@ -190,15 +155,6 @@ pub fn defined(measurement: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let shown =
-            [0.0, 0.999_99, 0.5, 0.012_345, 12.3456, 4311.62, 99_999.4, 1e5, -3.2e-7].map(number);
-        let want =
-            ["0", "1.000", "0.5000", "0.0123", "12.35", "4312", "99999", "1.00e5", "-3.20e-7"];
-        assert_eq!(shown, want);
-    }
 
     #[test]
     fn wide_tables_continue_below() {
