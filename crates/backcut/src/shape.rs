@@ -32,12 +32,10 @@ impl Shape {
     pub fn program(self) -> anyhow::Result<Program> {
         let Self { steps, layers, width, heads } = self;
         if steps == 0 || layers == 0 || width == 0 || heads == 0 {
-            return Err(user(
-                format!(
-                    "a policy of {layers} layers, {heads} heads and width {width} in {steps} steps is empty"
-                ),
-                "use at least 1 of each",
-            ));
+            let what = format!(
+                "a policy of {layers} layers, {heads} heads and width {width} in {steps} steps is empty"
+            );
+            return Err(user(what, "use at least 1 of each"));
         }
         let policy = Transformer {
             steps,

@@ -170,10 +170,8 @@ fn config(args: &Args) -> Result<QuadrotorConfig> {
         Some("gpt") => Initialisation::Gpt,
         Some("gpt-pytorch-embedding") => Initialisation::GptPytorchEmbedding,
         Some(other) => {
-            return Err(user(
-                format!("--initialisation {other}"),
-                "write pytorch, gpt or gpt-pytorch-embedding",
-            ));
+            let what = format!("--initialisation {other}");
+            return Err(user(what, "write pytorch, gpt or gpt-pytorch-embedding"));
         }
     };
     Ok(base)

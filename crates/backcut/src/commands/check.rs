@@ -6,7 +6,6 @@
 //! new machine.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -18,6 +17,7 @@ use backcut_engine::oracle::{
 use backcut_engine::{Cpu, Cut, Executor, Model, Program, Rollout};
 use serde::Serialize;
 
+use crate::common::print;
 use crate::exit::{Told as _, Verdict, user};
 
 /// Largest accepted distance to the scalar oracle, relative to the gradient's norm.
@@ -58,8 +58,9 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     if args.steps < 3 || args.rows == 0 {
+        let what = format!("{} steps of {} rows", args.steps, args.rows);
         return Err(user(
-            format!("{} steps of {} rows", args.steps, args.rows),
+            what,
             "use at least 3 steps (fewer leave SEG-2 nothing to cut) and 1 row",
         ));
     }
@@ -69,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     } else {
         findings.text(args)
     };
-    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
+    print(output)?;
     Ok(if findings.ok { Verdict::Fine } else { Verdict::Failed })
 }
 

@@ -9,7 +9,6 @@ mod drawing;
 mod words;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
 use backcut_engine::{ForwardSpec, MemoryReads, Program};
 use serde::Serialize;
 
-use crate::common::{parse_cut, write};
+use crate::common::{parse_cut, print, write};
 use crate::exit::{Told as _, Verdict, user};
 use crate::shape::Shape;
 
@@ -94,8 +93,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
         None if args.json => explained.json()?,
         None => explained.text(),
     };
-    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
-    Ok(Verdict::Fine)
+    print(output)
 }
 
 fn reads(window: Option<usize>) -> anyhow::Result<MemoryReads> {

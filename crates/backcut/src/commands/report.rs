@@ -7,16 +7,14 @@ mod edges;
 mod png;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use backcut_draw::Drawing;
 use backcut_paper::Reproduction;
 use backcut_report::{Format, ReportError, Results, Table, page};
 use clap::{Subcommand, ValueEnum};
 
-use crate::common::write;
+use crate::common::{print, write};
 use crate::exit::{Told as _, Verdict};
 
 const EXAMPLES: &str = "\
@@ -229,9 +227,4 @@ fn has(name: &str, lacks: Option<ReportError>) -> String {
     };
     let line = format!("  {name:<16} {}", backcut_text::escape::plain(&words));
     backcut_text::wrapped(&line, backcut_text::COLUMNS, 19)
-}
-
-fn print(text: &str) -> anyhow::Result<Verdict> {
-    std::io::stdout().write_all(text.as_bytes()).context("failed to write to standard output")?;
-    Ok(Verdict::Fine)
 }

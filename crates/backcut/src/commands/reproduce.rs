@@ -68,10 +68,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut has_failures = false;
     for name in &names {
         if Path::new(name).components().count() != 1 || Path::new(name).extension().is_some() {
-            return Err(user(
-                format!("{name} is no built-in study"),
-                "for a file of your own: backcut study run FILE",
-            ));
+            let what = format!("{name} is no built-in study");
+            return Err(user(what, "for a file of your own: backcut study run FILE"));
         }
         let study = load(Path::new(name), tools.catalogue).told()?;
         let plan = Plan::new(&study);

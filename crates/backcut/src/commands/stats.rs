@@ -4,7 +4,7 @@
 //! `backcut-stats`; this file only reads bytes, chooses a format and words the hints. A row made here
 //! is always descriptive: a table can not show what was frozen before measurement.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -15,7 +15,7 @@ use backcut_stats::{
 };
 use serde::Serialize;
 
-use crate::common::write;
+use crate::common::{print, write};
 use crate::exit::{Told as _, Verdict, user};
 
 const EXAMPLES: &str = "\
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
         write(path, forest::svg(&judged.report, &title))?;
     }
     let output = if args.json { json(&judged)? } else { plain(&judged, &title) };
-    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
+    print(output)?;
     let failed = judged.report.rows.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
 }
@@ -224,10 +224,8 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
         std::fs::read(file)
     };
     outcome.map_err(|error| {
-        user(
-            format!("failed to read {}: {error}", file.display()),
-            "give a CSV or Parquet file, or `-` for standard input",
-        )
+        let what = format!("failed to read {}: {error}", file.display());
+        user(what, "give a CSV or Parquet file, or `-` for standard input")
     })
 }
 

@@ -69,10 +69,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if let Some(path) = &args.timestamp_request {
         let ledger = commit::ledger(&store).told()?;
         if ledger.entries().is_empty() {
-            return Err(user(
-                "the ledger is empty: there is nothing to stamp",
-                "freeze a study first",
-            ));
+            let what = "the ledger is empty: there is nothing to stamp";
+            return Err(user(what, "freeze a study first"));
         }
         write(path, &timestamp::request(ledger.head()))?;
         println!("query   {} for head {}", path.display(), ledger.head());
@@ -89,10 +87,8 @@ fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
     })?;
     let mut ledger = commit::ledger(store).told()?;
     let refuse = |error: timestamp::TimestampError| {
-        user(
-            format!("{}: {error}", path.display()),
-            "ask the authority again, with a query for the present head",
-        )
+        let what = format!("{}: {error}", path.display());
+        user(what, "ask the authority again, with a query for the present head")
     };
     let read = timestamp::verify(ledger.head(), &bytes, trust).map_err(refuse)?;
     let body = Stamp::of_response(&bytes).map_err(refuse)?;
