@@ -49,7 +49,6 @@ impl StudyError {
     }
 
     /// Another error, told as one of a study.
-    #[expect(clippy::needless_pass_by_value, reason = "it is named in map_err")]
     pub fn from_hinted<E: Hinted>(error: E) -> Self {
         if error.is_bug() { Self::bug(error) } else { Self::invalid(&error, error.hint()) }
     }

@@ -142,9 +142,9 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
                 TableFormat::Md => Format::Markdown,
                 TableFormat::Latex => Format::Latex,
             };
-            return print(&table(results, name, study.as_deref())?.write(format));
+            return print(table(results, name, study.as_deref())?.write(format));
         }
-        What::Reproduction { results } => return print(&reproduction(results)?.markdown()),
+        What::Reproduction { results } => return print(reproduction(results)?.markdown()),
         What::Summary { results, study } => {
             return print(&reproduction(results)?.summary(study).told_after("failed to ")?);
         }
