@@ -5,12 +5,13 @@
 
 use backcut_measure::Measurement;
 use backcut_systems::Optimizer;
+use backcut_text::nearest;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{StudyError, nearest};
+use crate::error::StudyError;
 
 /// A study file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -246,6 +247,8 @@ fn hint(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use backcut_text::Hinted as _;
+
     use super::*;
 
     #[test]
