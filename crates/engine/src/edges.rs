@@ -4,8 +4,8 @@
 //! them, and walks the live ones back from a loss. `backcut explain` prints nothing else.
 //!
 //! **One design decision.** The fates are read off the same tables that a backward would run with (`credit`),
-//! not off the cut's name. So the list shows what the engine does; that this is what the cut means is for the oracle to say, which counts its own edges
-//! while it places stop-gradients.
+//! not off the cut's name. So the list shows what the engine does; that this is what the cut means is for the
+//! oracle to say, which counts its own edges while it places stop-gradients.
 //!
 //! ```
 //! use backcut_engine::edges::{EdgeList, Through};

@@ -217,7 +217,13 @@ dispatch! {
 }
 dispatch! {
     /// The adjoint of [`sub_tiled`]'s repeated operand.
-    pub fn sub_tiled_adjoint<R: Real>(width: usize, times: usize, dy: &[R], db: &mut [R], put: Put) = sub_tiled_adjoint_body;
+    pub fn sub_tiled_adjoint<R: Real>(
+        width: usize,
+        times: usize,
+        dy: &[R],
+        db: &mut [R],
+        put: Put,
+    ) = sub_tiled_adjoint_body;
 }
 dispatch! {
     /// The ordered sum of each row.
@@ -233,7 +239,13 @@ dispatch! {
 }
 dispatch! {
     /// The adjoint of [`weighted_square`]'s argument.
-    pub fn weighted_square_adjoint<R: Real>(weight: &[R], x: &[R], dy: &[R], dx: &mut [R], put: Put) = weighted_square_adjoint_body;
+    pub fn weighted_square_adjoint<R: Real>(
+        weight: &[R],
+        x: &[R],
+        dy: &[R],
+        dx: &mut [R],
+        put: Put,
+    ) = weighted_square_adjoint_body;
 }
 dispatch! {
     /// `out += x`.

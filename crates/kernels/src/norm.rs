@@ -157,13 +157,36 @@ fn sum_rows<R: Real, const N: usize>(
 
 dispatch! {
     /// Normalises each row of `n` columns; `saved` receives [`SAVED_PER_ROW`] numbers per row.
-    pub fn layer_norm<R: Real>(n: usize, eps: R, x: &[R], gain: &[R], bias: &[R], saved: &mut [R], y: &mut [R]) = forward_body;
+    pub fn layer_norm<R: Real>(
+        n: usize,
+        eps: R,
+        x: &[R],
+        gain: &[R],
+        bias: &[R],
+        saved: &mut [R],
+        y: &mut [R],
+    ) = forward_body;
 }
 dispatch! {
     /// The adjoint of the input; left in `dx` as `put` says.
-    pub fn layer_norm_adjoint<R: Real>(n: usize, x: &[R], gain: &[R], saved: &[R], dy: &[R], dx: &mut [R], put: Put) = adjoint_body;
+    pub fn layer_norm_adjoint<R: Real>(
+        n: usize,
+        x: &[R],
+        gain: &[R],
+        saved: &[R],
+        dy: &[R],
+        dx: &mut [R],
+        put: Put,
+    ) = adjoint_body;
 }
 dispatch! {
     /// Adds the gradients of gain and bias, rows in ascending order.
-    pub fn layer_norm_gradient<R: Real>(n: usize, x: &[R], saved: &[R], dy: &[R], dgain: &mut [R], dbias: &mut [R]) = gradient_body;
+    pub fn layer_norm_gradient<R: Real>(
+        n: usize,
+        x: &[R],
+        saved: &[R],
+        dy: &[R],
+        dgain: &mut [R],
+        dbias: &mut [R],
+    ) = gradient_body;
 }

@@ -130,12 +130,25 @@ fn adamw_update_body<R: Real>(
 
 dispatch! {
     /// [`adamw`] by prepared scalars.
-    pub fn adamw_by, adamw_by_on<R: Real>(s: Step<R>, theta: &mut [R], m: &mut [R], v: &mut [R], g: &[R]) = adamw_body;
+    pub fn adamw_by, adamw_by_on<R: Real>(
+        s: Step<R>,
+        theta: &mut [R],
+        m: &mut [R],
+        v: &mut [R],
+        g: &[R],
+    ) = adamw_body;
 }
 
 dispatch! {
     /// [`adamw_update`] by prepared scalars, for one range of the parameters after the other.
-    pub fn adamw_update_by, adamw_update_by_on<R: Real>(s: Step<R>, theta: &[R], m: &[R], v: &[R], g: &[R], update: &mut [R]) = adamw_update_body;
+    pub fn adamw_update_by, adamw_update_by_on<R: Real>(
+        s: Step<R>,
+        theta: &[R],
+        m: &[R],
+        v: &[R],
+        g: &[R],
+        update: &mut [R],
+    ) = adamw_update_body;
 }
 
 /// One AdamW step in place. `step` counts from 1; `factor` is the clipping factor, applied to the

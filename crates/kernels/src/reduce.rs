@@ -144,7 +144,12 @@ dispatch! {
 }
 dispatch! {
     /// The squared Euclidean norm of `(a - b) - (c - d)`, formed and accumulated in `f64`.
-    pub fn double_difference_squared, double_difference_squared_on<R: Real>(a: &[R], b: &[R], c: &[R], d: &[R]) -> f64 = double_difference_squared_body;
+    pub fn double_difference_squared, double_difference_squared_on<R: Real>(
+        a: &[R],
+        b: &[R],
+        c: &[R],
+        d: &[R],
+    ) -> f64 = double_difference_squared_body;
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A compiled instruction list: where values and adjoints lie, and who accumulates where.
 //!
-//! Values are `[site][step][row][column]` (`[site][row][column]` where no later pass needs them), adjoints `[site][lane][row][column]`. An operand always
-//! lies before its reader, so one `split_at_mut` separates what an instruction reads from what it
+//! Values are `[site][step][row][column]` (`[site][row][column]` where no later pass needs them), adjoints
+//! `[site][lane][row][column]`. An operand always lies before its reader, so one `split_at_mut` separates what an instruction reads from what it
 //! writes, forward and backward, without `unsafe`.
 
 use std::ops::Range;

@@ -53,6 +53,9 @@ macro_rules! arithmetic {
                 match self { $(Self::$name => $label,)* }
             }
 
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
+
             /// What the slope towards each operand reads.
             pub(crate) fn reads(self) -> [BinaryReads; 2] {
                 match self { $(Self::$name => $name::READS,)* }

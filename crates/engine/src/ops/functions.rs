@@ -56,7 +56,7 @@ macro_rules! functions {
             }
 
             #[cfg(test)]
-            const ALL: &[Self] = &[$(Self::$name,)*];
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
 
             pub(crate) fn reads(self) -> UnaryReads {
                 match self { $(Self::$name => $name::READS,)* }

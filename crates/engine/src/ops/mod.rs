@@ -2,8 +2,8 @@
 //!
 //! **A new function of one or two arguments** is a block of the table in `functions` or `arithmetic`. **A new
 //! instruction of another kind** is a file here and its two lines below: a type with its operands, its method on
-//! `Var` or `Trace`, and what [`Operation`] asks for (value, adjoint, what its derivative reads, its columns, its form on
-//! the oracle's tape, how random programs draw it). Nothing outside this folder needs to know it.
+//! `Var` or `Trace`, and what [`Operation`] asks for (value, adjoint, what its derivative reads, its columns, its
+//! form on the oracle's tape, how random programs draw it). Nothing outside this folder needs to know it.
 
 mod affine;
 mod arithmetic;

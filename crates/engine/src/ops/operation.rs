@@ -130,6 +130,13 @@ macro_rules! operations {
                 match self { $(Self::$name(op) => op.oracle(row),)* }
             }
 
+            /// How many names there are: of kinds, where the two kinds of functions go by those of their functions.
+            #[cfg(test)]
+            pub(crate) fn names() -> usize {
+                let kinds = [$(stringify!($name)),*].len();
+                kinds - 2 + Function::ALL.len() + Arithmetic::ALL.len()
+            }
+
             /// How random programs draw instructions.
             pub(crate) fn drifts() -> Vec<Drift> {
                 DRIFTS.iter().copied().chain([$($name::DRIFT),*].into_iter().flatten()).collect()

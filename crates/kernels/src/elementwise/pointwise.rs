@@ -163,5 +163,8 @@ dispatch! {
 }
 dispatch! {
     /// The adjoint of one operand.
-    pub fn binary_adjoint<R: Real, B: AnyBinary>(op: B, adjoint: BinaryAdjoint<'_, R>) = binary_adjoint_body;
+    pub fn binary_adjoint<R: Real, B: AnyBinary>(
+        op: B,
+        adjoint: BinaryAdjoint<'_, R>,
+    ) = binary_adjoint_body;
 }

@@ -131,24 +131,54 @@ dispatch! {
 }
 dispatch! {
     /// `|factor g| / (sqrt(vhat) + eps)`; returns how many lie above one.
-    pub fn ratio, ratio_on<R: Real>(factor: f32, eps: f32, gradient: &[R], root: &[f32], ratio: &mut [f32]) -> u32 = ratio_body;
+    pub fn ratio, ratio_on<R: Real>(
+        factor: f32,
+        eps: f32,
+        gradient: &[R],
+        root: &[f32],
+        ratio: &mut [f32],
+    ) -> u32 = ratio_body;
 }
 dispatch! {
     /// `|factor (a - b)| / (sqrt(vhat) + eps)`, the numerator formed in `f64`.
-    pub fn ratio_of_difference, ratio_of_difference_on<R: Real>(factor: f64, eps: f32, a: &[R], b: &[R], root: &[f32], ratio: &mut [f32]) = ratio_of_difference_body;
+    pub fn ratio_of_difference, ratio_of_difference_on<R: Real>(
+        factor: f64,
+        eps: f32,
+        a: &[R],
+        b: &[R],
+        root: &[f32],
+        ratio: &mut [f32],
+    ) = ratio_of_difference_body;
 }
 dispatch! {
     /// `w = 1 / (sqrt(vhat) + eps)` and the reference gradient times `w`.
-    pub fn weights, weights_on<R: Real>(eps: f32, root: &[f32], full: &[R], weight: &mut [f64], own: &mut [f64]) = weights_body;
+    pub fn weights, weights_on<R: Real>(
+        eps: f32,
+        root: &[f32],
+        full: &[R],
+        weight: &mut [f64],
+        own: &mut [f64],
+    ) = weights_body;
 }
 dispatch! {
     /// Terms of `|w g|^2` and `(w g) . (w g_FF)`.
-    pub fn scaled_terms, scaled_terms_on<R: Real>(gradient: &[R], weight: &[f64], full: &[f64], terms: &mut [[f64; 2]]) = scaled_terms_body;
+    pub fn scaled_terms, scaled_terms_on<R: Real>(
+        gradient: &[R],
+        weight: &[f64],
+        full: &[f64],
+        terms: &mut [[f64; 2]],
+    ) = scaled_terms_body;
 }
 dispatch! {
     /// Terms of `sign(g) . direction` and `|direction|^2`; returns how many gradients are not zero and how
     /// many weights are saturated.
-    pub fn sign_terms, sign_terms_on<R: Real>(d: Direction, gradient: &[R], first: &[R], second: &[R], terms: &mut [[f64; 2]]) -> [u32; 2] = sign_terms_body;
+    pub fn sign_terms, sign_terms_on<R: Real>(
+        d: Direction,
+        gradient: &[R],
+        first: &[R],
+        second: &[R],
+        terms: &mut [[f64; 2]],
+    ) -> [u32; 2] = sign_terms_body;
 }
 
 #[cfg(test)]

@@ -47,7 +47,12 @@ dispatch! {
 dispatch! {
     /// Writes the values from `low` to `high`, both included, to `kept`, which is at least as long as `x`;
     /// returns how many they are. Fast where they are few.
-    pub fn keep_between, keep_between_on<R: Real>(x: &[R], low: R, high: R, kept: &mut [R]) -> usize = keep_between_body;
+    pub fn keep_between, keep_between_on<R: Real>(
+        x: &[R],
+        low: R,
+        high: R,
+        kept: &mut [R],
+    ) -> usize = keep_between_body;
 }
 
 #[cfg(test)]
