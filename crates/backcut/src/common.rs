@@ -1,19 +1,20 @@
 //! What several commands share: parsing cuts and streams, reading checkpoints, default runs.
 
+use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_study::EVALUATE_EVERY;
 use backcut_systems::{Built, Stream};
 use backcut_training::{Checkpoint, Precision, RunConfig, config};
 
-use crate::exit::user;
+use crate::exit::{Told as _, Verdict, user};
 
 /// Parses a cut as the user typed it.
 pub fn parse_cut(text: &str) -> Result<Cut> {
-    text.parse().map_err(|e: backcut_engine::CutError| user(&e, e.hint()))
+    text.parse::<Cut>().told()
 }
 
 /// Parses a stream.
@@ -27,7 +28,27 @@ pub fn parse_stream(text: &str) -> Result<Stream> {
 
 /// Reads a checkpoint.
 pub fn load(path: &Path) -> Result<Checkpoint> {
-    Checkpoint::load(path).map_err(|e| user(&e, e.hint()))
+    Checkpoint::load(path).told()
+}
+
+/// Prints what a command found.
+pub fn print(text: impl AsRef<[u8]>) -> Result<Verdict> {
+    std::io::stdout().write_all(text.as_ref()).context("failed to write to standard output")?;
+    Ok(Verdict::Fine)
+}
+
+/// Writes a file that an option names.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    std::fs::write(path, bytes).map_err(|error| {
+        let what = format!("failed to write {}: {error}", path.display());
+        user(what, "name a file in a folder that exists and can be written")
+    })
+}
+
+/// Why a file was not written.
+pub fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let what = format!("{}: {error}", path.display());
+    user(what, "check the folder, its permissions and the free space")
 }
 
 /// A run of a system with every default.

@@ -1,7 +1,10 @@
 //! How a command ends: exit codes and the one error message a user sees.
 
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
+
+use backcut_text::Hinted;
 
 /// What a command that ran to its end found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,22 +19,9 @@ pub enum Verdict {
 
 /// The user's input is wrong: exit code 2, with a hint.
 #[derive(Debug)]
-pub struct UserError {
+struct UserError {
     what: String,
-    hint: Option<String>,
-}
-
-impl UserError {
-    /// An error that says what is wrong and where.
-    pub fn new(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None }
-    }
-
-    /// Adds the line that says what to do about it.
-    pub fn hint(mut self, hint: impl fmt::Display) -> Self {
-        self.hint = Some(hint.to_string());
-        self
-    }
+    hint: String,
 }
 
 impl fmt::Display for UserError {
@@ -44,7 +34,32 @@ impl std::error::Error for UserError {}
 
 /// An error that the user can act on.
 pub fn user(what: impl fmt::Display, hint: impl fmt::Display) -> anyhow::Error {
-    UserError::new(what).hint(hint).into()
+    UserError { what: what.to_string(), hint: hint.to_string() }.into()
+}
+
+/// Turns an error of a library into the user's, with its hint, or into an internal one if it is a bug.
+pub trait Told<T>: Sized {
+    /// The error with words before it.
+    fn told_after(self, lead: impl fmt::Display) -> anyhow::Result<T>;
+
+    /// The error as it is.
+    fn told(self) -> anyhow::Result<T> {
+        self.told_after("")
+    }
+
+    /// The error with the place where it was met.
+    fn told_at(self, place: impl fmt::Display) -> anyhow::Result<T> {
+        self.told_after(format_args!("{place}: "))
+    }
+}
+
+impl<T, E: Hinted> Told<T> for Result<T, E> {
+    fn told_after(self, lead: impl fmt::Display) -> anyhow::Result<T> {
+        self.map_err(|error| {
+            let what = format!("{lead}{error}");
+            if error.is_bug() { anyhow::Error::msg(what) } else { user(what, error.hint()) }
+        })
+    }
 }
 
 /// Prints an error once, to stderr, and turns the outcome into an exit code.
@@ -53,29 +68,60 @@ pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Failed) => ExitCode::from(1),
         Ok(Verdict::Interrupted) => ExitCode::from(130),
+        Err(error) if error.chain().any(is_closed_pipe) => ExitCode::from(CLOSED_PIPE),
         Err(error) => {
             let Some(user) = error.downcast_ref::<UserError>() else {
                 eprintln!("internal error: {error:#}");
                 return ExitCode::from(3);
             };
-            eprintln!("error: {error:#}");
-            if let Some(hint) = &user.hint {
-                eprintln!("hint: {hint}");
-            }
+            eprintln!("error: {error:#}\nhint: {}", user.hint);
             ExitCode::from(2)
         }
     }
 }
 
+/// What a shell reports for a closed pipe.
+const CLOSED_PIPE: u8 = 141;
+
+fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// `backcut ... | head` closes our stdout: that is no bug, so it ends the process without a message.
-/// The standard library reports it as a panic of `println!`, which is the one place to catch it.
+/// `println!` reports it as a panic and as nothing else; [`report`] knows it as an error.
 pub fn end_quietly_on_a_closed_pipe() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let message = info.payload().downcast_ref::<String>().map_or("", String::as_str);
         if message.starts_with("failed printing to stdout") {
-            std::process::exit(141); // what a shell reports for a closed pipe
+            std::process::exit(CLOSED_PIPE.into());
         }
         report(info);
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use backcut_study::StudyError;
+
+    use super::*;
+
+    #[test]
+    fn a_bug_is_no_error_of_the_user() {
+        let told = |error| Err::<(), _>(error).told_at("here").unwrap_err();
+        let wrong = told(StudyError::invalid("updats", "updates"));
+        assert_eq!(wrong.to_string(), "here: updats");
+        assert_eq!(wrong.downcast::<UserError>().unwrap().hint, "updates");
+        let bug = told(StudyError::bug("a panic"));
+        assert_eq!(bug.to_string(), "here: a panic (this is a bug)");
+        assert!(!bug.is::<UserError>());
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        let closed = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        let seen = |e: anyhow::Error| format!("{:?}", report(Err(e)));
+        assert_eq!(seen(closed.context("failed to write")), format!("{:?}", ExitCode::from(141)));
+        assert_eq!(seen(anyhow::anyhow!("a panic")), format!("{:?}", ExitCode::from(3)));
+    }
 }

@@ -11,7 +11,7 @@ use backcut_systems::{Built, Catalogue, Flag, SystemChoice};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
-use crate::exit::user;
+use crate::exit::Told as _;
 
 /// The id of `--set`; short forms have ids that begin with it.
 const SET: &str = "set";
@@ -34,18 +34,16 @@ struct Given {
 impl SettingArgs {
     /// Puts what was asked for over a system and builds the result.
     pub fn over(&self, base: &SystemChoice, catalogue: &Catalogue) -> Result<Arc<Built>> {
-        let mut choice = catalogue.build(base).map_err(|e| user(&e, e.hint()))?.choice.clone();
+        let mut choice = catalogue.build(base).told()?.choice.clone();
         if self.given.is_empty() {
-            return catalogue.build(&choice).map_err(|e| user(&e, e.hint()));
+            return catalogue.build(&choice).told();
         }
         choice.data = None;
         for given in &self.given {
             put(&mut choice.settings, &given.key, given.value.clone());
         }
-        catalogue.build(&choice).map_err(|error| {
-            let typed: Vec<&str> = self.given.iter().map(|g| g.typed.as_str()).collect();
-            user(format!("{}: {error}", typed.join(" ")), error.hint())
-        })
+        let typed: Vec<&str> = self.given.iter().map(|g| g.typed.as_str()).collect();
+        catalogue.build(&choice).told_at(typed.join(" "))
     }
 }
 

@@ -7,7 +7,7 @@
 use backcut_engine::{Program, Trace};
 use backcut_systems::policy::{Initialisation, Transformer};
 
-use crate::exit::UserError;
+use crate::exit::{Told as _, user};
 
 /// Columns of the observation and of the state, as the quadrotor has them.
 const REFERENCE: usize = 93;
@@ -29,13 +29,13 @@ pub struct Shape {
 
 impl Shape {
     /// Traces and compiles the step; taps `action` and `block<i>.stored`.
-    pub fn program(self) -> Result<Program, UserError> {
+    pub fn program(self) -> anyhow::Result<Program> {
         let Self { steps, layers, width, heads } = self;
         if steps == 0 || layers == 0 || width == 0 || heads == 0 {
-            return Err(UserError::new(format!(
+            let what = format!(
                 "a policy of {layers} layers, {heads} heads and width {width} in {steps} steps is empty"
-            ))
-            .hint("use at least 1 of each"));
+            );
+            return Err(user(what, "use at least 1 of each"));
         }
         let policy = Transformer {
             steps,
@@ -55,6 +55,6 @@ impl Shape {
         let next = state * 0.95 + push * 0.05;
         t.next("state", next);
         t.loss(t.concat(&[next - reference.slice(0, STATE), action - 0.5]).square().sum());
-        t.compile().map_err(|error| UserError::new(&error).hint(error.hint()))
+        t.compile().told()
     }
 }

@@ -59,7 +59,7 @@ fn memory_and_probes_of_checkpoints() {
         serde_json::from_str(&fine(here, "measure memory --checkpoint a --json")).unwrap();
     let findings = json["checkpoints"][0]["findings"].as_array().unwrap();
     let base = findings.iter().find(|f| f["quantity"] == "panel.error").unwrap();
-    assert_eq!(base["value"], evaluated["mean_error_m2"], "the same evaluation, the same bits");
+    assert_eq!(base["value"], evaluated["mean_error"], "the same evaluation, the same bits");
 
     let several = fine(here, "measure memory --checkpoint a b");
     narrow(&several);

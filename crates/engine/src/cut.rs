@@ -21,10 +21,12 @@
 //! Parsing keeps what was asked: `SEG-1` is not rewritten into `F_SG`, although their gradients are
 //! the same bits.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use backcut_text::Hinted;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How far a loss travels through physical states.
@@ -162,10 +164,9 @@ pub struct CutError {
     hint: &'static str,
 }
 
-impl CutError {
-    /// What to write instead.
-    pub fn hint(&self) -> &'static str {
-        self.hint
+impl Hinted for CutError {
+    fn hint(&self) -> Cow<'_, str> {
+        self.hint.into()
     }
 }
 

@@ -3,9 +3,8 @@
 //! **Does**: lists every state, register and cache edge of a rollout with its fate under a cut, counts
 //! them, and walks the live ones back from a loss. `backcut explain` prints nothing else.
 //!
-//! **One design decision.** The fates are read off the same lane group that a backward would run with
-//! (its segments, its factor, its number of lanes), not off the cut's name. So the list shows what the
-//! engine does; that this is what the cut means is for the oracle to say, which counts its own edges
+//! **One design decision.** The fates are read off the same tables that a backward would run with (`credit`),
+//! not off the cut's name. So the list shows what the engine does; that this is what the cut means is for the oracle to say, which counts its own edges
 //! while it places stop-gradients.
 //!
 //! ```
@@ -27,11 +26,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::backward::BackwardError;
+use crate::backward::lanes::{Plan, Variant};
+use crate::compile::program::Program;
+pub use crate::credit::Fate;
 use crate::cut::Cut;
-use crate::forward::MemoryReads;
-use crate::lanes::{Group, Plan, Weights};
-use crate::program::Program;
-use crate::trace::{Op, Site};
+use crate::forward::spec::MemoryReads;
+use crate::trace::Site;
 
 /// What an edge between two steps runs through.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
@@ -43,27 +43,6 @@ pub enum Through {
     Register,
     /// A cache: stored by one step, read by the queries of later ones.
     Cache,
-}
-
-/// What a cut leaves of an edge.
-#[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// All credit passes.
-    Kept,
-    /// The projections' weights receive credit, what was stored does not.
-    WeightsOnly,
-    /// The projections' weights receive all credit, what was stored this factor of it.
-    Scaled(f64),
-    /// No credit passes.
-    Dropped,
-}
-
-impl Fate {
-    /// Whether some credit passes to the earlier step's values.
-    pub fn is_live(self) -> bool {
-        matches!(self, Self::Kept | Self::Scaled(_))
-    }
 }
 
 /// One edge from an earlier step to a later one.
@@ -143,28 +122,27 @@ impl<'p> EdgeList<'p> {
         cut: Cut,
     ) -> Result<Self, BackwardError> {
         let predicted = steps.saturating_sub(prefix).max(1);
-        let plan = Plan::new(program, predicted, &[cut], true)?;
-        let variant = plan.variants[plan.of_cut[0]];
-        let group = &plan.groups[variant.group];
+        let plan = Plan::new(program, prefix..prefix + predicted, &[cut], true)?;
+        let Variant { group, memory, .. } = &plan.variants[plan.of_cut[0]];
+        let state = plan.groups[*group].state;
         let mut edges = Vec::new();
         for to in prefix + 1..steps {
             for index in 0..program.states().len() {
-                let fate = state_fate(group);
+                let fate = state.fate();
                 edges.push(Edge { through: Through::State, index, from: to - 1, to, fate });
             }
-            let memory = |from: usize| memory_fate(group, variant.weights, prefix, from, to);
             for index in 0..program.registers().len() {
-                let fate = memory(to - 1);
+                let fate = memory.fate(to - 1, to);
                 edges.push(Edge { through: Through::Register, index, from: to - 1, to, fate });
             }
             for index in 0..program.caches.len() {
                 for from in (prefix..to).filter(|&from| reads.shows(to, from)) {
-                    let fate = memory(from);
+                    let fate = memory.fate(from, to);
                     edges.push(Edge { through: Through::Cache, index, from, to, fate });
                 }
             }
         }
-        Ok(Self { program, cut, steps, prefix, budget: group.state_edges(), edges })
+        Ok(Self { program, cut, steps, prefix, budget: state.most, edges })
     }
 
     /// The cut.
@@ -230,40 +208,52 @@ impl<'p> EdgeList<'p> {
         for step in (self.prefix..=t).rev() {
             for site in (0..sites).rev() {
                 let Some(passed) = reach.at(step, site) else { continue };
-                let op = &self.program.nodes()[site].op;
-                for operand in op.operands() {
+                for operand in self.program.nodes()[site].op.operands() {
                     reach.arrive(step, operand, passed);
                 }
-                for edge in &arriving[step] {
-                    self.follow(edge, op, passed, &mut reach);
+                for edge in arriving[step].iter().filter(|edge| self.reader(edge) == site) {
+                    self.follow(edge, passed, &mut reach);
                 }
             }
         }
         Some(reach)
     }
 
-    /// Credit at an instruction of step `edge.to` passes along `edge`, if the instruction reads it.
-    fn follow(&self, edge: &Edge, op: &Op, passed: usize, reach: &mut Reach) {
+    /// The site of step `edge.to` that reads what arrives.
+    fn reader(&self, edge: &Edge) -> Site {
+        match edge.through {
+            Through::State => self.program.states()[edge.index].read,
+            Through::Register => self.program.registers()[edge.index].read,
+            Through::Cache => self.program.caches[edge.index].site,
+        }
+    }
+
+    /// Credit at an edge's reader passes along the edge, as far as its fate allows.
+    fn follow(&self, edge: &Edge, passed: usize, reach: &mut Reach) {
         let is_live = edge.fate.is_live();
         let has_budget = self.budget.is_none_or(|budget| passed < budget);
-        let is_own = |index: &usize| *index == edge.index;
-        match (edge.through, op) {
-            (Through::State, Op::State(index)) if is_own(index) && is_live && has_budget => {
-                reach.arrive(edge.from, self.program.states()[*index].next, passed + 1);
+        match edge.through {
+            Through::State => {
+                if is_live && has_budget {
+                    let next = self.program.states()[edge.index].next;
+                    reach.arrive(edge.from, next, passed + 1);
+                }
             }
-            (Through::Register, Op::Register(index)) if is_own(index) && is_live => {
-                reach.arrive(edge.from, self.program.registers()[*index].next, passed);
-            }
-            (Through::Cache, Op::Attend { key, value, cache, .. }) if is_own(cache) => {
+            Through::Register => {
                 if is_live {
-                    reach.arrive(edge.from, *key, passed);
-                    reach.arrive(edge.from, *value, passed);
+                    reach.arrive(edge.from, self.program.registers()[edge.index].next, passed);
+                }
+            }
+            Through::Cache => {
+                let cache = &self.program.caches[edge.index];
+                if is_live {
+                    reach.arrive(edge.from, cache.key, passed);
+                    reach.arrive(edge.from, cache.value, passed);
                 }
                 if edge.fate != Fate::Dropped {
                     fewer(&mut reach.weights[edge.from], passed);
                 }
             }
-            _ => {}
         }
     }
 }
@@ -301,20 +291,4 @@ impl Reach {
 
 fn fewer(slot: &mut Option<usize>, count: usize) {
     *slot = Some(slot.map_or(count, |known| known.min(count)));
-}
-
-fn state_fate(group: &Group) -> Fate {
-    if group.state_edges() == Some(0) { Fate::Dropped } else { Fate::Kept }
-}
-
-fn memory_fate(group: &Group, weights: Weights, first: usize, from: usize, to: usize) -> Fate {
-    if group.is_near(first, from, to) {
-        Fate::Kept
-    } else if weights == Weights::Drop {
-        Fate::Dropped
-    } else if group.alpha > 0.0 {
-        Fate::Scaled(group.alpha)
-    } else {
-        Fate::WeightsOnly
-    }
 }

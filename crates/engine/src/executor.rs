@@ -26,15 +26,15 @@ use std::sync::{Arc, OnceLock};
 use backcut_kernels::optim::{self, AdamW, Step};
 use backcut_kernels::{Isa, Real, hash};
 
-use crate::ages::{self, StateJacobians};
+use crate::backward::ages::{self, StateJacobians};
+use crate::backward::workspace::Workspace;
 use crate::backward::{BackwardError, Seeds};
+use crate::compile::program::Program;
 use crate::cut::Cut;
-use crate::forward::{ForwardError, ForwardSpec};
-use crate::model::{Model, WrongLength};
-use crate::program::Program;
-use crate::roll::RollError;
-use crate::rollout::Rollout;
-use crate::workspace::Workspace;
+use crate::forward::model::{Model, WrongLength};
+use crate::forward::roll::RollError;
+use crate::forward::rollout::Rollout;
+use crate::forward::spec::{ForwardError, ForwardSpec};
 
 /// AdamW's memory: the steps taken and both moments, flat, in the layout's order.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,44 +6,46 @@
 //! **Refuses**: to let a forward know the cut. Rolling takes no cut; what changes the forward is a
 //! [`ForwardSpec`], another type. A cut that a program cannot honour is an error, never a fallback.
 //!
-//! **One design decision.** Every memory cut is the segment rule: what a query gives to an earlier
-//! position goes to a *near* slot (same segment: weight and representation receive it) or a *far*
-//! slot (the weight alone). `FF` is one segment, `F_SG` is segments of one step, `FD` ignores the far
-//! slots. One path for all is what makes the identities between cuts hold bit by bit.
+//! **One design decision.** Every memory cut is one rule (`credit`): what a query gives to an earlier position
+//! is *near* (weight and representation receive it), *far* (the weight alone, the representation a share) or
+//! dropped. `FF` is all near, `F_SG` all far, `SEG-L` near inside a segment. One path for all is what makes the
+//! identities between cuts hold bit by bit.
+//!
+//! | where | what |
+//! | --- | --- |
+//! | `trace` | writing a step down |
+//! | `ops` | the instructions, each in one place |
+//! | `compile` | where values and adjoints lie, what is fused, what runs in columns |
+//! | `forward` | rolling out |
+//! | `cut`, `credit`, [`edges`] | names of cuts, what they leave of an edge, and the list of edges |
+//! | `backward` | adjoints and gradients under cuts |
+//! | `executor` | the seam to everything above |
+//! | [`oracle`] | the same, slowly and by other means |
 
-mod ages;
 mod backward;
-mod collected;
+mod compile;
+mod credit;
 mod cut;
 pub mod edges;
 mod executor;
 mod fault;
 mod forward;
-mod graph;
-mod lanes;
-mod layout;
-mod local;
-mod model;
-mod narrow;
+mod ops;
 pub mod oracle;
-mod program;
-mod roll;
-mod roll_columns;
-mod rollout;
 mod trace;
-mod workspace;
 
-pub use ages::StateJacobians;
 pub use backcut_kernels::optim::AdamW;
+pub use backward::ages::StateJacobians;
+pub use backward::workspace::Workspace;
 pub use backward::{BackwardError, Seeds};
+pub use compile::layout::{Init, Layout, Parameter};
+pub use compile::program::{Carried, Program};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
 pub use executor::{Cpu, Executor, Moments};
 pub use fault::{Fault, Phase};
-pub use forward::{Donor, Fed, ForwardError, ForwardSpec, Mask, MemoryReads};
-pub use layout::{Init, Layout, Parameter};
-pub use model::{Model, WrongLength};
-pub use program::{Carried, Program};
-pub use roll::RollError;
-pub use rollout::Rollout;
-pub use trace::{Node, Op, ParamId, Scope, Site, Trace, TraceError, Var};
-pub use workspace::Workspace;
+pub use forward::model::{Model, WrongLength};
+pub use forward::roll::RollError;
+pub use forward::rollout::Rollout;
+pub use forward::spec::{Donor, Fed, ForwardError, ForwardSpec, Mask, MemoryReads};
+pub use ops::Op;
+pub use trace::{Node, ParamId, Scope, Site, Trace, TraceError, Var};

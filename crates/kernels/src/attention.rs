@@ -89,21 +89,31 @@ impl Reads<'_> {
     }
 }
 
-/// One forward call.
-struct Forward<'a, R> {
-    shape: Shape,
-    reads: Reads<'a>,
-    stride: usize,
-    q: &'a [R],
-    queries: &'a mut Stack<R>,
-    query: usize,
-    cache: &'a Cache<R>,
-    probabilities: &'a mut [R],
-    out: &'a mut [R],
-    scratch: &'a mut [R],
+/// One query per row against the cache.
+pub struct Attend<'a, R> {
+    /// The shape of the attention.
+    pub shape: Shape,
+    /// What the query reads.
+    pub reads: Reads<'a>,
+    /// From one row of `q` and `out` to the next.
+    pub stride: usize,
+    /// The query, in rows.
+    pub q: &'a [R],
+    /// Where it is kept for the adjoint: at `query` of `queries`.
+    pub queries: &'a mut Stack<R>,
+    /// See `queries`.
+    pub query: usize,
+    /// Keys and values.
+    pub cache: &'a Cache<R>,
+    /// `[position][lane]`, kept for the adjoint.
+    pub probabilities: &'a mut [R],
+    /// What was read, in rows.
+    pub out: &'a mut [R],
+    /// [`Shape::slot_len`] numbers.
+    pub scratch: &'a mut [R],
 }
 
-impl<R: Real> Work<R> for Forward<'_, R> {
+impl<R: Real> Work<R> for Attend<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -119,22 +129,33 @@ impl<R: Real> Work<R> for Forward<'_, R> {
     }
 }
 
-/// One adjoint call.
-struct Adjoint<'a, R> {
-    shape: Shape,
-    reads: Reads<'a>,
-    stride: usize,
-    query: usize,
-    cache: &'a Cache<R>,
-    probabilities: &'a [R],
-    dout: &'a [R],
-    dq: &'a mut [R],
-    how: Leave<R>,
-    sent: &'a mut Sent<R>,
-    scratch: &'a mut [R],
+/// The adjoint of [`Attend`].
+pub struct AttendAdjoint<'a, R> {
+    /// The shape of the attention.
+    pub shape: Shape,
+    /// What the query read.
+    pub reads: Reads<'a>,
+    /// From one row of `dout` and `dq` to the next.
+    pub stride: usize,
+    /// Keys and values.
+    pub cache: &'a Cache<R>,
+    /// The query's, `[position][lane]`.
+    pub probabilities: &'a [R],
+    /// The adjoint of what was read, in rows.
+    pub dout: &'a [R],
+    /// The adjoint of the query, in rows, left there as `how` says.
+    pub dq: &'a mut [R],
+    /// See `dq`.
+    pub how: Leave<R>,
+    /// What keys and values will receive is kept at `query` of `sent`.
+    pub sent: &'a mut Sent<R>,
+    /// See `sent`.
+    pub query: usize,
+    /// [`Shape::slot_len`] numbers.
+    pub scratch: &'a mut [R],
 }
 
-impl<R: Real> Work<R> for Adjoint<'_, R> {
+impl<R: Real> Work<R> for AttendAdjoint<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -153,44 +174,12 @@ impl<R: Real> Work<R> for Adjoint<'_, R> {
     }
 }
 
-/// One query per row against the cache. Rows of `q` and `out` lie `stride` apart; the query itself
-/// (at `query` of `queries`) and its probabilities (`[position][lane]`) are kept for the adjoint;
-/// `scratch` holds [`Shape::slot_len`] elements.
-pub fn attend<R: Real>(
-    isa: Isa,
-    shape: Shape,
-    reads: Reads,
-    stride: usize,
-    q: &[R],
-    queries: &mut Stack<R>,
-    query: usize,
-    cache: &Cache<R>,
-    probabilities: &mut [R],
-    out: &mut [R],
-    scratch: &mut [R],
-) {
-    let work =
-        Forward { shape, reads, stride, q, queries, query, cache, probabilities, out, scratch };
-    vectors::run(isa, work);
+/// Runs one query per row.
+pub fn attend<R: Real>(isa: Isa, call: Attend<'_, R>) {
+    vectors::run(isa, call);
 }
 
-/// The adjoint of [`attend`]: the query's adjoint goes to `dq`, and what keys and values will receive
-/// is kept at `query` of `sent`. `scratch` holds [`Shape::slot_len`] elements.
-pub fn attend_adjoint<R: Real>(
-    isa: Isa,
-    shape: Shape,
-    reads: Reads,
-    stride: usize,
-    query: usize,
-    cache: &Cache<R>,
-    probabilities: &[R],
-    dout: &[R],
-    dq: &mut [R],
-    how: Leave<R>,
-    sent: &mut Sent<R>,
-    scratch: &mut [R],
-) {
-    let work =
-        Adjoint { shape, reads, stride, query, cache, probabilities, dout, dq, how, sent, scratch };
-    vectors::run(isa, work);
+/// Runs the adjoint of one query per row.
+pub fn attend_adjoint<R: Real>(isa: Isa, call: AttendAdjoint<'_, R>) {
+    vectors::run(isa, call);
 }

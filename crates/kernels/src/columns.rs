@@ -7,8 +7,10 @@
 //! operands in the same order, and a sum over columns in the one pattern of [`crate::reduce`].
 
 use crate::Real;
-use crate::elementwise::Operand::{First, Second};
-use crate::elementwise::{Binary, Operand, Unary, slope_of, unary_of, unary_slope};
+use crate::elementwise::{
+    AnyBinary, AnyUnary, BinaryFunction, BinaryLoop, Operand, Put, Slope, TowardsFirst,
+    TowardsSecond, UnaryFunction, UnaryLoop,
+};
 use crate::isa::dispatch;
 use crate::reduce::LANES;
 
@@ -21,13 +23,13 @@ pub type Column<R> = [R; ROWS];
 /// An instruction on values; numbers are places in the file of columns, `n` is a width.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[expect(missing_docs, reason = "fields are places, in the words of the variant's own line")]
-pub enum Forward {
+pub enum Forward<U, B> {
     /// `y = x`
     Copy { x: usize, y: usize, n: usize },
     /// `y = op(x)`
-    Unary { op: Unary, x: usize, y: usize, n: usize },
+    Unary { op: U, x: usize, y: usize, n: usize },
     /// `y = a op b`; all columns of `a` meet one of `b` if `single`.
-    Binary { op: Binary, a: usize, b: usize, y: usize, n: usize, single: bool },
+    Binary { op: B, a: usize, b: usize, y: usize, n: usize, single: bool },
     /// `y = x * scale + offset`, constants at `at` and at `at + n`.
     Affine { x: usize, y: usize, n: usize, at: usize },
     /// `y = ` the ordered sum of the columns of `x`
@@ -37,33 +39,33 @@ pub enum Forward {
 }
 
 /// An instruction on adjoints; `d` places are in the file of adjoints, the others in that of values.
-/// Adjoints are added to their target if `add`, and stored otherwise.
+/// Adjoints are added to their target or stored, as `put` says.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[expect(missing_docs, reason = "fields are places, in the words of the variant's own line")]
-pub enum Backward {
+pub enum Backward<U, B> {
     /// `dx = 0`
     Zero { dx: usize, n: usize },
     /// `dx = dy`
-    Copy { dy: usize, dx: usize, n: usize, add: bool },
+    Copy { dy: usize, dx: usize, n: usize, put: Put },
     /// The adjoint of `y = op(x)`.
-    Unary { op: Unary, x: usize, y: usize, dy: usize, dx: usize, n: usize, add: bool },
+    Unary { op: U, x: usize, y: usize, dy: usize, dx: usize, n: usize, put: Put },
     /// The adjoint of one operand of `y = a op b`, as [`Forward::Binary`] has it.
     Binary {
-        op: Binary,
+        op: B,
         operand: Operand,
-        values: [usize; 3],
+        places: [usize; 3],
         dy: usize,
         dx: usize,
         n: usize,
         single: bool,
-        add: bool,
+        put: Put,
     },
     /// The adjoint of [`Forward::Affine`].
-    Affine { dy: usize, dx: usize, n: usize, at: usize, add: bool },
+    Affine { dy: usize, dx: usize, n: usize, at: usize, put: Put },
     /// The adjoint of [`Forward::RowSum`].
-    RowSum { dy: usize, dx: usize, n: usize, add: bool },
+    RowSum { dy: usize, dx: usize, n: usize, put: Put },
     /// The adjoint of [`Forward::WeightedSquare`].
-    WeightedSquare { x: usize, dy: usize, dx: usize, n: usize, at: usize, add: bool },
+    WeightedSquare { x: usize, dy: usize, dx: usize, n: usize, at: usize, put: Put },
 }
 
 #[inline(always)]
@@ -90,8 +92,8 @@ fn plus<R: Real>(a: Column<R>, b: Column<R>) -> Column<R> {
 }
 
 #[inline(always)]
-fn put<R: Real>(target: &mut Column<R>, value: Column<R>, add: bool) {
-    *target = if add { plus(*target, value) } else { value };
+fn leave<R: Real>(target: &mut Column<R>, value: Column<R>, put: Put) {
+    *target = if put == Put::Add { plus(*target, value) } else { value };
 }
 
 /// The ordered sum over `n` columns: partial sums `i % 16`, added by halving, as in `reduce`.
@@ -118,15 +120,48 @@ fn sum<R: Real>(n: usize, fuse: impl Fn(usize, Column<R>) -> Column<R>) -> Colum
     }
 }
 
-#[inline(always)]
-fn unary<R: Real>(file: &mut [Column<R>], (x, y, n): (usize, usize, usize), f: impl Fn(R) -> R) {
-    for i in 0..n {
-        file[y + i] = map(file[x + i], &f);
+struct Map<'a, R> {
+    file: &'a mut [Column<R>],
+    x: usize,
+    y: usize,
+    n: usize,
+}
+
+impl<R: Real> UnaryLoop for Map<'_, R> {
+    #[inline(always)]
+    fn run<F: UnaryFunction>(self) {
+        for i in 0..self.n {
+            self.file[self.y + i] = map(self.file[self.x + i], F::value);
+        }
+    }
+}
+
+struct Zip<'a, R> {
+    file: &'a mut [Column<R>],
+    a: usize,
+    b: usize,
+    y: usize,
+    n: usize,
+    single: bool,
+}
+
+impl<R: Real> BinaryLoop for Zip<'_, R> {
+    #[inline(always)]
+    fn run<F: BinaryFunction>(self) {
+        let Self { file, a, b, y, n, single } = self;
+        for i in 0..n {
+            let (a, b) = (file[a + i], file[if single { b } else { b + i }]);
+            file[y + i] = zip(a, b, F::value);
+        }
     }
 }
 
 #[inline(always)]
-fn forward_body<R: Real>(list: &[Forward], constants: &[R], file: &mut [Column<R>]) {
+fn forward_body<R: Real, U: AnyUnary, B: AnyBinary>(
+    list: &[Forward<U, B>],
+    constants: &[R],
+    file: &mut [Column<R>],
+) {
     for instruction in list {
         match *instruction {
             Forward::Copy { x, y, n } => {
@@ -134,17 +169,9 @@ fn forward_body<R: Real>(list: &[Forward], constants: &[R], file: &mut [Column<R
                     file[y + i] = file[x + i];
                 }
             }
-            Forward::Unary { op, x, y, n } => unary_of!(op, |f| unary(file, (x, y, n), f)),
+            Forward::Unary { op, x, y, n } => op.choose(Map { file, x, y, n }),
             Forward::Binary { op, a, b, y, n, single } => {
-                for i in 0..n {
-                    let (a, b) = (file[a + i], file[if single { b } else { b + i }]);
-                    file[y + i] = match op {
-                        Binary::Add => zip(a, b, |a, b| a + b),
-                        Binary::Sub => zip(a, b, |a, b| a - b),
-                        Binary::Mul => zip(a, b, |a, b| a * b),
-                        Binary::Div => zip(a, b, |a, b| a / b),
-                    };
-                }
+                op.choose(Zip { file, a, b, y, n, single });
             }
             Forward::Affine { x, y, n, at } => {
                 for i in 0..n {
@@ -165,45 +192,6 @@ fn forward_body<R: Real>(list: &[Forward], constants: &[R], file: &mut [Column<R
     }
 }
 
-#[inline(always)]
-fn unary_adjoint<R: Real>(
-    values: &[Column<R>],
-    d: &mut [Column<R>],
-    (x, y): (usize, usize),
-    (dy, dx): (usize, usize),
-    n: usize,
-    add: bool,
-    slope: impl Fn(R, R) -> R,
-) {
-    for i in 0..n {
-        let slope = zip(values[x + i], values[y + i], &slope);
-        let value = zip(d[dy + i], slope, |dy, slope| dy * slope);
-        put(&mut d[dx + i], value, add);
-    }
-}
-
-/// The adjoint of one operand of `y = a op b`: every column's own, or the ordered sum over all columns if
-/// they met a `single` one.
-#[inline(always)]
-fn binary_adjoint<R: Real>(
-    d: &mut [Column<R>],
-    (dy, dx): (usize, usize),
-    n: usize,
-    is_summed: bool,
-    add: bool,
-    slope: impl Fn(usize) -> Column<R>,
-) {
-    if is_summed {
-        let total = sum(n, |i, sum| fused(d[dy + i], slope(i), sum));
-        put(&mut d[dx], total, add);
-    } else {
-        for i in 0..n {
-            let value = zip(d[dy + i], slope(i), |dy, slope| dy * slope);
-            put(&mut d[dx + i], value, add);
-        }
-    }
-}
-
 /// `a * b + c`
 #[inline(always)]
 fn fused<R: Real>(a: Column<R>, b: Column<R>, c: Column<R>) -> Column<R> {
@@ -214,9 +202,90 @@ fn fused<R: Real>(a: Column<R>, b: Column<R>, c: Column<R>) -> Column<R> {
     out
 }
 
+/// A column that may not have been kept, where nothing reads it.
 #[inline(always)]
-fn backward_body<R: Real>(
-    list: &[Backward],
+fn if_read<R: Real>(is_read: bool, values: &[Column<R>], place: usize) -> Column<R> {
+    if is_read { values[place] } else { [R::ZERO; ROWS] }
+}
+
+struct UnaryAdjoint<'a, R> {
+    values: &'a [Column<R>],
+    d: &'a mut [Column<R>],
+    x: usize,
+    y: usize,
+    dy: usize,
+    dx: usize,
+    n: usize,
+    put: Put,
+}
+
+impl<R: Real> UnaryLoop for UnaryAdjoint<'_, R> {
+    #[inline(always)]
+    fn run<F: UnaryFunction>(self) {
+        let Self { values, d, put, .. } = self;
+        for i in 0..self.n {
+            let x = if_read(F::READS.x, values, self.x + i);
+            let y = if_read(F::READS.y, values, self.y + i);
+            let value = zip(d[self.dy + i], zip(x, y, F::slope), |dy, slope| dy * slope);
+            leave(&mut d[self.dx + i], value, put);
+        }
+    }
+}
+
+/// The adjoint of one operand of `y = a op b`: every column's own, or the ordered sum over all columns if
+/// they met a `single` one.
+struct BinaryAdjoint<'a, R> {
+    operand: Operand,
+    values: &'a [Column<R>],
+    d: &'a mut [Column<R>],
+    places: [usize; 3],
+    dy: usize,
+    dx: usize,
+    n: usize,
+    single: bool,
+    put: Put,
+}
+
+impl<R: Real> BinaryLoop for BinaryAdjoint<'_, R> {
+    #[inline(always)]
+    fn run<F: BinaryFunction>(self) {
+        match self.operand {
+            Operand::First => self.towards::<TowardsFirst<F>>(),
+            Operand::Second => self.towards::<TowardsSecond<F>>(),
+        }
+    }
+}
+
+impl<R: Real> BinaryAdjoint<'_, R> {
+    #[inline(always)]
+    fn towards<S: Slope>(self) {
+        let Self { values, d, places: [a, b, y], dy, dx, n, single, put, .. } = self;
+        let stride = usize::from(!single);
+        let slope = |i: usize| {
+            let a = if_read(S::READS.a, values, a + i);
+            let b = if_read(S::READS.b, values, b + i * stride);
+            let y = if_read(S::READS.y, values, y + i);
+            let mut slope = a;
+            for r in 0..ROWS {
+                slope[r] = S::of(a[r], b[r], y[r]);
+            }
+            slope
+        };
+        if single && S::OPERAND == Operand::Second {
+            let total = sum(n, |i, sum| fused(d[dy + i], slope(i), sum));
+            leave(&mut d[dx], total, put);
+        } else {
+            for i in 0..n {
+                let value = zip(d[dy + i], slope(i), |dy, slope| dy * slope);
+                leave(&mut d[dx + i], value, put);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn backward_body<R: Real, U: AnyUnary, B: AnyBinary>(
+    list: &[Backward<U, B>],
     constants: &[R],
     values: &[Column<R>],
     d: &mut [Column<R>],
@@ -224,75 +293,38 @@ fn backward_body<R: Real>(
     for instruction in list {
         match *instruction {
             Backward::Zero { dx, n } => d[dx..dx + n].fill([R::ZERO; ROWS]),
-            Backward::Copy { dy, dx, n, add } => {
+            Backward::Copy { dy, dx, n, put } => {
                 for i in 0..n {
                     let value = d[dy + i];
-                    put(&mut d[dx + i], value, add);
+                    leave(&mut d[dx + i], value, put);
                 }
             }
-            Backward::Unary { op, x, y, dy, dx, n, add } => {
-                unary_slope!(op, |f| unary_adjoint(values, d, (x, y), (dy, dx), n, add, f));
+            Backward::Unary { op, x, y, dy, dx, n, put } => {
+                op.choose(UnaryAdjoint { values, d, x, y, dy, dx, n, put });
             }
-            Backward::Binary { op, operand, values: [a, b, y], dy, dx, n, single, add } => {
-                let is_summed = single && operand == Operand::Second;
-                let stride = usize::from(!single);
-                // One loop for each of them: a choice inside would cost more than the arithmetic.
-                macro_rules! with_slope {
-                    ($op:expr, $operand:expr, |$i:ident| [$a:expr, $b:expr, $y:expr]) => {
-                        binary_adjoint(d, (dy, dx), n, is_summed, add, |$i| {
-                            let (a, b, y): (Column<R>, Column<R>, Column<R>) = ($a, $b, $y);
-                            let mut slope = a;
-                            for r in 0..ROWS {
-                                slope[r] = slope_of($op, $operand, a[r], b[r], y[r]);
-                            }
-                            slope
-                        })
-                    };
-                }
-                let none = [R::ZERO; ROWS];
-                match (op, operand) {
-                    (Binary::Add, _) | (Binary::Sub, First) => {
-                        with_slope!(Binary::Add, First, |_i| [none, none, none]);
-                    }
-                    (Binary::Sub, Second) => {
-                        with_slope!(Binary::Sub, Second, |_i| [none, none, none]);
-                    }
-                    (Binary::Mul, First) => {
-                        with_slope!(Binary::Mul, First, |i| [none, values[b + i * stride], none]);
-                    }
-                    (Binary::Mul, Second) => {
-                        with_slope!(Binary::Mul, Second, |i| [values[a + i], none, none]);
-                    }
-                    (Binary::Div, First) => {
-                        with_slope!(Binary::Div, First, |i| [none, values[b + i * stride], none]);
-                    }
-                    (Binary::Div, Second) => with_slope!(Binary::Div, Second, |i| [
-                        none,
-                        values[b + i * stride],
-                        values[y + i]
-                    ]),
-                }
+            Backward::Binary { op, operand, places, dy, dx, n, single, put } => {
+                op.choose(BinaryAdjoint { operand, values, d, places, dy, dx, n, single, put });
             }
-            Backward::Affine { dy, dx, n, at, add } => {
+            Backward::Affine { dy, dx, n, at, put } => {
                 for i in 0..n {
                     let scale = constants[at + i];
                     let value = map(d[dy + i], |dy| dy * scale);
-                    put(&mut d[dx + i], value, add);
+                    leave(&mut d[dx + i], value, put);
                 }
             }
-            Backward::RowSum { dy, dx, n, add } => {
+            Backward::RowSum { dy, dx, n, put } => {
                 for i in 0..n {
                     let value = d[dy];
-                    put(&mut d[dx + i], value, add);
+                    leave(&mut d[dx + i], value, put);
                 }
             }
-            Backward::WeightedSquare { x, dy, dx, n, at, add } => {
+            Backward::WeightedSquare { x, dy, dx, n, at, put } => {
                 let two = R::from_f64(2.0);
                 for i in 0..n {
                     let weight = two * constants[at + i];
                     let slope = map(values[x + i], |x| weight * x);
                     let value = zip(d[dy], slope, |dy, slope| dy * slope);
-                    put(&mut d[dx + i], value, add);
+                    leave(&mut d[dx + i], value, put);
                 }
             }
         }
@@ -301,11 +333,20 @@ fn backward_body<R: Real>(
 
 dispatch! {
     /// Runs a list on a file of columns.
-    pub fn forward<R: Real>(list: &[Forward], constants: &[R], file: &mut [Column<R>]) = forward_body;
+    pub fn forward<R: Real, U: AnyUnary, B: AnyBinary>(
+        list: &[Forward<U, B>],
+        constants: &[R],
+        file: &mut [Column<R>],
+    ) = forward_body;
 }
 dispatch! {
     /// Runs a list on a file of adjoints, given the values.
-    pub fn backward<R: Real>(list: &[Backward], constants: &[R], values: &[Column<R>], adjoints: &mut [Column<R>]) = backward_body;
+    pub fn backward<R: Real, U: AnyUnary, B: AnyBinary>(
+        list: &[Backward<U, B>],
+        constants: &[R],
+        values: &[Column<R>],
+        adjoints: &mut [Column<R>],
+    ) = backward_body;
 }
 
 /// Rows of a matrix (`width` columns, `rows` of them at most eight) to columns; missing rows are zero.

@@ -103,7 +103,11 @@ impl FromStr for Isa {
 /// compiler vectorises the same source three times. Nothing else in the
 /// workspace is `unsafe`, but for the vector registers of `product`.
 macro_rules! dispatch {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident, $on:ident<R: Real>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident, $on:ident<R: Real>($($arg:ident: $ty:ty),* $(,)?)
+        $(-> $ret:ty)? = $body:path;
+    ) => {
         $crate::isa::dispatch! {
             #[doc = concat!("[`", stringify!($name), "`] on a chosen code path: the same bits.")]
             $vis fn $on<R: Real>($($arg: $ty),*) $(-> $ret)? = $body;
@@ -113,15 +117,19 @@ macro_rules! dispatch {
             $on($crate::Isa::detect(), $($arg),*)
         }
     };
-    ($(#[$meta:meta])* $vis:vis fn $name:ident<R: Real>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:path;) => {
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident<R: Real $(, $set:ident: $bound:ident)*>($($arg:ident: $ty:ty),* $(,)?)
+        $(-> $ret:ty)? = $body:path;
+    ) => {
         $(#[$meta])*
-        $vis fn $name<R: Real>(isa: $crate::Isa, $($arg: $ty),*) $(-> $ret)? {
+        $vis fn $name<R: Real $(, $set: $bound)*>(isa: $crate::Isa, $($arg: $ty),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-            fn avx512<R: Real>($($arg: $ty),*) $(-> $ret)? { $body($($arg),*) }
+            fn avx512<R: Real $(, $set: $bound)*>($($arg: $ty),*) $(-> $ret)? { $body($($arg),*) }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2<R: Real>($($arg: $ty),*) $(-> $ret)? { $body($($arg),*) }
+            fn avx2<R: Real $(, $set: $bound)*>($($arg: $ty),*) $(-> $ret)? { $body($($arg),*) }
             match isa.path() {
                 // SAFETY: an `Isa` of this path exists only after the processor reported exactly
                 // the features that the wrapper enables (`Isa::checked`); the body is safe code.

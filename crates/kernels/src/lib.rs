@@ -23,7 +23,6 @@ pub mod norm;
 pub mod optim;
 pub mod product;
 pub mod random;
-mod ratios;
 mod real;
 pub mod reduce;
 mod vectors;

@@ -4,6 +4,7 @@
 //! With `h = dy * gain` and `z = (x - mean) * rstd`: `dx = rstd * (h - mean(h) - z * mean(h z))`.
 
 use crate::Real;
+use crate::elementwise::Put;
 use crate::isa::dispatch;
 use crate::reduce::{self, LANES};
 
@@ -51,7 +52,7 @@ fn adjoint_body<R: Real>(
     saved: &[R],
     dy: &[R],
     dx: &mut [R],
-    accumulate: bool,
+    put: Put,
 ) {
     let gain = &gain[..n];
     let per_column = R::ONE / R::from_f64(n as f64);
@@ -73,7 +74,7 @@ fn adjoint_body<R: Real>(
             for i in 0..n {
                 let z = (x[i] - mean) * rstd;
                 let d = rstd * ((dy[i] * gain[i] - mean_h) - z * mean_hz);
-                dx[i] = if accumulate { dx[i] + d } else { d };
+                dx[i] = if put == Put::Add { dx[i] + d } else { d };
             }
         }
     }
@@ -159,8 +160,8 @@ dispatch! {
     pub fn layer_norm<R: Real>(n: usize, eps: R, x: &[R], gain: &[R], bias: &[R], saved: &mut [R], y: &mut [R]) = forward_body;
 }
 dispatch! {
-    /// The adjoint of the input; added to `dx` if `accumulate`, stored otherwise.
-    pub fn layer_norm_adjoint<R: Real>(n: usize, x: &[R], gain: &[R], saved: &[R], dy: &[R], dx: &mut [R], accumulate: bool) = adjoint_body;
+    /// The adjoint of the input; left in `dx` as `put` says.
+    pub fn layer_norm_adjoint<R: Real>(n: usize, x: &[R], gain: &[R], saved: &[R], dy: &[R], dx: &mut [R], put: Put) = adjoint_body;
 }
 dispatch! {
     /// Adds the gradients of gain and bias, rows in ascending order.

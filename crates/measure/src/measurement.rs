@@ -1,7 +1,11 @@
 //! Measurements as values: what a study file or the command line asks for.
 
+use std::borrow::Cow;
+
 use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
 use backcut_systems::SampleError;
+use backcut_text::Hinted;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, ChainOptions};
@@ -14,17 +18,19 @@ use crate::subject::Subject;
 use crate::update::{self, UpdateOptions};
 
 /// What to measure at a state.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Measurement {
     /// Gradients under cuts: norms, ratios, differences, cosines, per parameter group.
     Gradient {
         /// The cuts; FF is always added as the reference.
+        #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
     },
     /// Updates as the optimizer applies them, under cuts.
     Update {
         /// The cuts; FF is always added as the reference.
+        #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
     },
     /// Gains of the physical chain from closed-loop state Jacobians.
@@ -105,18 +111,22 @@ pub enum MeasureError {
     Length(#[from] WrongLength),
 }
 
-impl MeasureError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for MeasureError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Unfit(_) => "choose another measurement, or other cuts",
             Self::Sample(_) => "the system's data do not hold what its settings ask for",
             Self::Roll { .. } => "the policy leaves its range on this batch: choose another state",
             Self::Panel(_) => "the policy leaves its range on the panel: choose another state",
-            Self::Backward(source) => source.hint(),
-            Self::Forward(source) => source.hint(),
+            Self::Backward(source) => return source.hint(),
+            Self::Forward(source) => return source.hint(),
             Self::Length(_) => "the state belongs to a policy of another size",
         }
+        .into()
+    }
+
+    fn is_bug(&self) -> bool {
+        matches!(self, Self::Backward(source) if source.is_bug())
     }
 }
 

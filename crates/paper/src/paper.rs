@@ -20,6 +20,10 @@ impl Hinted for PaperError {
     fn hint(&self) -> std::borrow::Cow<'_, str> {
         "this is a defect of the program".into()
     }
+
+    fn is_bug(&self) -> bool {
+        true
+    }
 }
 
 /// Everything the file holds.

@@ -16,6 +16,7 @@ use backcut_study::runner::{RunOptions, run};
 use backcut_study::status::{counts, states};
 use backcut_study::{Definition, Plan, Recorded, Store, Study, Tools, Unit};
 use backcut_systems::Catalogue;
+use backcut_tables::to_csv;
 use backcut_training::Panel;
 
 /// Four arms, two of them branches; `sources` seeds under two conditions.
@@ -129,7 +130,11 @@ fn collecting(folder: &Path) {
     }
     let (read, results) = least(|| Results::read(&study, &plan, &store).unwrap());
     let (made, tables) = least(|| results.tables(&store, &[]).unwrap());
-    let (written, _) = least(|| backcut_tables::to_csv(&tables.endpoints).unwrap().len());
+    let (written, _) = least(|| {
+        let evaluations = [&tables.endpoints, &tables.curves].map(|rows| to_csv(rows).unwrap());
+        let units = [to_csv(&tables.units).unwrap(), to_csv(&tables.provenance).unwrap()];
+        (evaluations, units, to_csv(&tables.analysis).unwrap())
+    });
     let count = plan.units.len();
     say(&format!("collecting {count} results: reading"), read, "");
     say("                          judging 2 contrasts", made, "");

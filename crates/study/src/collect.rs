@@ -311,6 +311,7 @@ pub struct Tables {
 /// Files that are written into a folder, with their SHA-256.
 struct Files<'a> {
     folder: &'a Path,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet asks"))]
     with_parquet: bool,
     sums: Vec<String>,
 }

@@ -292,3 +292,38 @@ fn analysis_inputs(study: &Study) -> Hash {
     });
     Hash::of(canonical_value(&inputs).as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use backcut_systems::Catalogue;
+
+    use super::*;
+
+    /// Canonical JSON, draws, contrasts and units: what decided then decides now, byte for byte.
+    #[test]
+    fn what_was_published_would_be_frozen_again() {
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+        let ledger = Ledger::open(results.join("ledger.jsonl")).unwrap();
+        let mut seen = 0;
+        for frozen in ledger.entries().iter().filter_map(|entry| entry.frozen()) {
+            let file = format!("../../studies/{}.toml", frozen.study);
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            let study = Study::load(&path, &Catalogue::builtin()).unwrap();
+            assert_eq!(study.canonical, frozen.canonical);
+            assert_eq!(analysis_inputs(&study), frozen.analysis, "{}", study.name);
+            let mut contrasts: Vec<_> = study.families.iter().flat_map(commitments).collect();
+            contrasts.sort_by(|a, b| a.name.cmp(&b.name));
+            let mut published = frozen.contrasts.clone();
+            published.sort_by(|a, b| a.name.cmp(&b.name));
+            assert_eq!(contrasts, published, "{}", study.name);
+            let units = Plan::new(&study).units;
+            let units: BTreeSet<Hash> = units.iter().map(|unit| unit.id).collect();
+            let listed = frozen.new.iter().chain(frozen.reused.iter().map(|r| &r.unit));
+            assert_eq!(units, listed.copied().collect(), "{}", study.name);
+            seen += 1;
+        }
+        assert!(seen > 8, "{seen} entries");
+    }
+}

@@ -1,8 +1,11 @@
 //! What can go wrong between a study file and its tables.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use backcut_text::Hinted;
 
 /// An error that a person can act on: what, where, and a hint.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +48,11 @@ impl StudyError {
         Self::Invalid { what: what.to_string(), hint: hint.to_string() }
     }
 
+    /// Another error, told as one of a study.
+    pub fn from_hinted<E: Hinted>(error: E) -> Self {
+        if error.is_bug() { Self::bug(error) } else { Self::invalid(&error, error.hint()) }
+    }
+
     /// The same error, with the place where it was found before it.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {
@@ -70,11 +78,12 @@ impl StudyError {
     pub fn damaged(path: &Path, what: impl Display) -> Self {
         Self::Damaged { path: path.to_owned(), what: what.to_string() }
     }
+}
 
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
+impl Hinted for StudyError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
-            Self::Invalid { hint, .. } => hint,
+            Self::Invalid { hint, .. } => hint.as_str(),
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     "free some space and run again: finished units are safe, nothing is lost"
@@ -89,7 +98,10 @@ impl StudyError {
                 "`backcut study verify` lists everything that is damaged; remove the file to compute it again"
             }
         }
+        .into()
+    }
+
+    fn is_bug(&self) -> bool {
+        matches!(self, Self::Bug { .. })
     }
 }
-
-pub use backcut_text::nearest;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use backcut_measure::{Subject, measure};
 use backcut_systems::Built;
+use backcut_text::Hinted as _;
 use backcut_training::{
     Branch, Panel, Restored, RunConfig, Snapshot, State, TrainError, Training, ValidRun, log,
     panels, sha256,
@@ -40,7 +41,7 @@ pub struct Context<'a> {
 impl Context<'_> {
     fn restore(&self, state: StateOf) -> Result<Restored, StudyError> {
         let path = self.store.checkpoint(&state.unit, state.update);
-        Restored::load(self.tools.catalogue, &path).map_err(|e| StudyError::invalid(&e, e.hint()))
+        Restored::load(self.tools.catalogue, &path).map_err(StudyError::from_hinted)
     }
 }
 
@@ -111,7 +112,7 @@ impl<'a> TrainingUnit<'a> {
         keep: &'a [u64],
     ) -> Result<(Self, Snapshot), StudyError> {
         let catalogue = context.tools.catalogue;
-        let built = catalogue.build(&run.system).map_err(|e| StudyError::invalid(&e, e.hint()))?;
+        let built = catalogue.build(&run.system).map_err(StudyError::from_hinted)?;
         let (start, state) = match run.start {
             None => (None, State::initial(built.system(), run.seed)),
             Some(from) => {
@@ -119,8 +120,7 @@ impl<'a> TrainingUnit<'a> {
                 (Some(start), state)
             }
         };
-        let run = run.clone().starting(start).check();
-        let run = run.map_err(|e| StudyError::invalid(&e, e.hint()))?;
+        let run = run.clone().starting(start).check().map_err(StudyError::from_hinted)?;
         let (id, head, before) = (definition.id(), context.head.clone(), 0.0);
         let mut unit = Self { context, definition, id, keep, run, built, head, before };
         let snapshot = unit.take_up().unwrap_or_else(|| Snapshot::beginning(state));
@@ -211,7 +211,7 @@ impl<'a> TrainingUnit<'a> {
 }
 
 fn failed(error: &TrainError) -> Outcome {
-    Outcome::Failed { what: error.to_string(), hint: error.hint().to_owned() }
+    Outcome::Failed { what: error.to_string(), hint: error.hint().into_owned() }
 }
 
 fn evaluation((update, panel): &(u64, Panel)) -> Evaluation {

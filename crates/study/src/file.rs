@@ -5,12 +5,13 @@
 
 use backcut_measure::Measurement;
 use backcut_systems::Optimizer;
+use backcut_text::nearest;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{StudyError, nearest};
+use crate::error::StudyError;
 
 /// A study file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -154,6 +155,7 @@ pub struct Reuse {
 
 /// A measurement at kept states of some arms.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)] // reading refuses them too: `Measurement` takes what is left over
 pub struct MeasurementTable {
     /// The arms whose states are measured.
     pub of: Vec<String>,
@@ -165,7 +167,6 @@ pub struct MeasurementTable {
     pub reference: Option<String>,
     /// What is measured: `kind` and its settings.
     #[serde(flatten)]
-    #[schemars(with = "Map<String, Value>")]
     pub what: Measurement,
 }
 
@@ -246,6 +247,8 @@ fn hint(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use backcut_text::Hinted as _;
+
     use super::*;
 
     #[test]
@@ -263,5 +266,9 @@ mod tests {
             "name = \"x\"\ntitle = \"y\"\n[[measurements]]\nkind = \"masking\"\nof = [\"FF\"]\n";
         let error = StudyFile::parse(text, "x.toml").unwrap_err();
         assert!(error.to_string().contains("windows"), "{error}");
+        let text = text.to_owned() + "windows = [1]\nwindow = 2\n";
+        let error = StudyFile::parse(&text, "x.toml").unwrap_err();
+        assert!(error.to_string().contains("unknown field `window`"), "{error}");
+        assert_eq!(error.hint(), "did you mean `windows`?");
     }
 }

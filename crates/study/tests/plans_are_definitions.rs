@@ -10,6 +10,7 @@ use std::path::Path;
 use backcut_study::runner::shard_of;
 use backcut_study::{Definition, Plan, Study, StudyError, builtin};
 use backcut_systems::Catalogue;
+use backcut_text::Hinted as _;
 use common::{TINY, study, study_with};
 
 /// A study file that comes with the project.
@@ -149,7 +150,7 @@ fn shards_divide_the_units_and_keep_branches_with_their_start() {
 #[track_caller]
 fn refused(text: &str, what: &str, hint: &str) {
     let error = study(text).unwrap_err();
-    let (said, hinted) = (error.to_string(), error.hint().to_owned());
+    let (said, hinted) = (error.to_string(), error.hint().into_owned());
     assert!(matches!(error, StudyError::Invalid { .. }), "{said}");
     assert_eq!((said.as_str(), hinted.as_str()), (what, hint));
 }
@@ -284,7 +285,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "name = \"quadrotor\"",
             "name = \"quadroter\"",
             "s.toml: condition `0.20`: the system `quadroter` is not known",
-            "systems: quadrotor",
+            "systems: quadrotor, analytic",
         ),
         (
             "name = \"tiny\"",

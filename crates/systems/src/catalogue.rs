@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use backcut_text::Hinted as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -1,5 +1,9 @@
 //! Settings: plain data from which a system is built, with everything a file or a page says of it.
 
+use std::borrow::Cow;
+
+use backcut_engine::TraceError;
+use backcut_text::Hinted;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -70,9 +74,22 @@ impl SettingsError {
         Self { what: what.to_string(), hint: hint.to_string() }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
-        &self.hint
+    /// Another error, told as one of settings.
+    #[expect(clippy::needless_pass_by_value, reason = "it is named in map_err")]
+    pub fn from_hinted<E: Hinted>(error: E) -> Self {
+        Self::new(&error, error.hint())
+    }
+}
+
+impl Hinted for SettingsError {
+    fn hint(&self) -> Cow<'_, str> {
+        self.hint.as_str().into()
+    }
+}
+
+impl From<TraceError> for SettingsError {
+    fn from(error: TraceError) -> Self {
+        Self::from_hinted(error)
     }
 }
 

@@ -47,6 +47,7 @@ macro_rules! row {
     ) => {
         $(#[$about])*
         #[derive(Clone, PartialEq, Debug)]
+        #[allow(missing_docs, reason = "most columns say by their names what they hold")]
         pub struct $name {
             $($(#[$doc])* pub $field: $type,)*
         }

@@ -12,17 +12,12 @@ row! {
     EvaluationRow {
         /// The training seed or stream.
         source: String,
-        /// The arm.
         arm: String,
-        /// The condition.
         condition: String,
-        /// Updates done.
         update: u64,
         /// The error; only of a unit that is done.
         value: Option<f64>,
-        /// The state of the unit.
         state: UnitState,
-        /// The unit.
         unit: Hash,
         /// Why there is no value.
         note: String,
@@ -32,21 +27,16 @@ row! {
 row! {
     /// `units.csv`: a unit of work, in every place where a study uses it.
     UnitRow newer [what, origin] {
-        /// The unit.
         unit: Hash,
-        /// What it does.
         what: Work,
         /// The arm that is trained or measured.
         arm: String,
-        /// The condition.
         condition: String,
-        /// The training seed or stream.
         source: String,
         /// Updates done before it.
         from: u64,
         /// Updates done after it.
         to: u64,
-        /// Its state.
         state: UnitState,
         /// Updates of its own.
         updates: u64,
@@ -62,13 +52,11 @@ row! {
 row! {
     /// `provenance.csv`: where a unit's result comes from.
     ProvenanceRow {
-        /// The unit.
         unit: Hash,
         /// The hash of its definition and result.
         content: Hash,
         /// The ledger's head when it began.
         head: Hash,
-        /// Seconds of computing.
         seconds: f64,
     }
 }
@@ -76,9 +64,7 @@ row! {
 row! {
     /// `analysis.csv`: a contrast, judged, with the status that the ledger grants.
     AnalysisRow newer [pointwise_lower, pointwise_upper, one_out_lower, one_out_upper] {
-        /// The family it belongs to.
         family: String,
-        /// Its name.
         contrast: String,
         /// Its expression over cells.
         expression: String,
@@ -86,15 +72,11 @@ row! {
         direction: Option<String>,
         /// How many sources it rests on.
         sources: Option<u64>,
-        /// The estimate.
         mean: Option<f64>,
         /// The lower end of what decides.
         lower: Option<f64>,
-        /// The upper end.
         upper: Option<f64>,
-        /// The kind of bound that decides.
         bound: Bound,
-        /// The family's level.
         level: f64,
         /// How many comparisons share the level.
         size: u64,
@@ -102,9 +84,7 @@ row! {
         exact_p: Option<f64>,
         /// The smallest adjusted p-value that was possible.
         floor: Option<f64>,
-        /// Sources that agree.
         agreeing: Option<u64>,
-        /// The decision.
         verdict: Judgement,
         /// What it may claim.
         status: Status,
@@ -112,11 +92,9 @@ row! {
         why: String,
         /// The pointwise interval.
         pointwise_lower: Option<f64>,
-        /// Its upper end.
         pointwise_upper: Option<f64>,
         /// The least estimate with one source left out.
         one_out_lower: Option<f64>,
-        /// The greatest.
         one_out_upper: Option<f64>,
     }
 }
@@ -124,17 +102,13 @@ row! {
 row! {
     /// `measurements.csv`: one number that was measured at a state.
     MeasurementRow {
-        /// The training seed or stream.
         source: String,
         /// The arm whose state was measured.
         arm: String,
-        /// The condition.
         condition: String,
-        /// The update of the state.
         update: u64,
         /// What was measured; the kind of measurement if nothing was found.
         quantity: String,
-        /// Under which cut.
         cut: Option<String>,
         /// Which part: a parameter group, a layer, a window.
         part: Option<String>,
@@ -142,7 +116,6 @@ row! {
         value: Option<f64>,
         /// Why not, or anything else.
         note: String,
-        /// The state of the unit.
         state: UnitState,
         /// Enough of the unit to find it in `units.csv`.
         unit: String,
@@ -152,17 +125,13 @@ row! {
 row! {
     /// `plans.csv`: how many sources a noninferiority study would need.
     PlanRow {
-        /// The family.
         family: String,
-        /// The contrast.
         contrast: String,
-        /// The margin.
         margin: f64,
         /// The power that is asked for.
         power: f64,
         /// How many sources; none if no number is enough or can be given.
         sources: Option<u64>,
-        /// The same in words.
         words: String,
     }
 }
@@ -170,21 +139,13 @@ row! {
 row! {
     /// `comparisons.csv`: endpoints of unpaired sources.
     ComparisonRow {
-        /// Its name.
         name: String,
-        /// The test.
         kind: String,
-        /// A cell.
         left: String,
-        /// The other cell.
         right: String,
-        /// The mean of the one.
         left_mean: Option<f64>,
-        /// The mean of the other.
         right_mean: Option<f64>,
-        /// The test's statistic.
         statistic: Option<f64>,
-        /// Its p-value.
         p: Option<f64>,
         /// Why there is none.
         note: String,
@@ -196,11 +157,8 @@ row! {
     FindingRow {
         /// The checkpoint's name; `all` for what was found over all of them.
         checkpoint: String,
-        /// What was measured.
         quantity: String,
-        /// Under which cut.
         cut: String,
-        /// Which part.
         part: String,
         /// The number; absent where it does not exist.
         value: Option<Plain>,
@@ -214,17 +172,12 @@ row! {
     AgreementRow {
         /// Agreement, or the advantage of one ordering.
         quantity: String,
-        /// The ordering.
         ordering: String,
-        /// The share.
         value: Plain,
-        /// The lower end.
         lower: Plain,
-        /// The upper end.
         upper: Plain,
         /// Pairs that were compared.
         pairs: Option<u64>,
-        /// Pairs that are ties.
         ties: Option<u64>,
     }
 }
@@ -232,15 +185,11 @@ row! {
 row! {
     /// `analytic.csv`: a graph of a case of the analytic system.
     AnalyticRow {
-        /// The seed.
         seed: u64,
-        /// Coupling.
         coupling: Plain,
-        /// The optimizer's name.
         optimizer: String,
         /// The sampling stream of the future.
         future: String,
-        /// The backward graph.
         graph: String,
         /// Its score by gradients.
         s_g: Plain,
@@ -258,13 +207,9 @@ row! {
 row! {
     /// `construction.csv`: the gap of the construction at a noise level.
     ConstructionRow {
-        /// Step size.
         eta: Plain,
-        /// Prior variance.
         q: Plain,
-        /// Noise variance.
         s: Plain,
-        /// By the formula.
         formula: Plain,
         /// By what one step does.
         one_step: Plain,
@@ -274,13 +219,11 @@ row! {
 row! {
     /// `streams.csv`: whether two sampling streams draw from one distribution.
     StreamRow {
-        /// What is compared.
         quantity: String,
         /// Trajectories of each stream.
         trajectories: u64,
         /// The Kolmogorov-Smirnov statistic.
         statistic: Plain,
-        /// Its p-value.
         p: Plain,
     }
 }

@@ -11,6 +11,11 @@ pub const COLUMNS: usize = 80;
 pub trait Hinted: std::error::Error {
     /// One sentence without a full stop, for the line that starts with `hint:`.
     fn hint(&self) -> Cow<'_, str>;
+
+    /// Whether it is a defect of the program, which nobody who asked for something can act on.
+    fn is_bug(&self) -> bool {
+        false
+    }
 }
 
 /// A line broken at spaces so that it fits; later lines are indented. Leading spaces and padding inside a line

@@ -6,6 +6,7 @@
 //! Reading trusts nothing: lengths are compared with the file's size before anything is allocated,
 //! the header is understood before the tensors are read, and a digest covers all of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,6 +16,7 @@ use backcut_engine::Layout;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_ledger::Hash;
 use backcut_systems::Stream;
+use backcut_text::Hinted;
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 use serde::{Deserialize, Serialize};
@@ -133,9 +135,8 @@ pub enum CheckpointError {
     },
 }
 
-impl CheckpointError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for CheckpointError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Io { .. } => "check the path and its permissions",
             Self::Truncated { .. } | Self::Damaged { .. } => {
@@ -145,6 +146,7 @@ impl CheckpointError {
             Self::Newer { .. } => "use the version of backcut that wrote it, or a later one",
             Self::Misfit { .. } => "use the system and sizes that the checkpoint was made with",
         }
+        .into()
     }
 }
 

@@ -4,9 +4,12 @@
 //! are held as plain JSON, so that a user's system needs no change here; whoever builds the system
 //! from them checks them.
 
+use std::borrow::Cow;
+
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_systems::{Optimizer, Stream, SystemChoice};
+use backcut_text::Hinted;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -81,10 +84,11 @@ impl ConfigError {
     fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
+}
 
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
-        &self.hint
+impl Hinted for ConfigError {
+    fn hint(&self) -> Cow<'_, str> {
+        self.hint.as_str().into()
     }
 }
 

@@ -10,9 +10,12 @@
 //! All little endian. The file is only ever appended to. A kill can leave part of a record at its
 //! end: readers ignore it, and a resumed run cuts the file back to the checkpoint it continues from.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use backcut_text::Hinted;
 
 use crate::files::write_atomically;
 use crate::trainer::UpdateLog;
@@ -105,14 +108,14 @@ pub enum LogError {
     },
 }
 
-impl LogError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for LogError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Io { .. } => "check the path, its permissions and the free space",
             Self::Format { .. } => "a log of this version starts with BCUTLOG and version 1",
             Self::Broken { .. } => "the folder was changed from outside: start the run in another",
         }
+        .into()
     }
 }
 

@@ -1,9 +1,11 @@
 //! A checkpoint together with the system it belongs to.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use backcut_systems::{BatchKey, Built, Catalogue, SettingsError};
+use backcut_text::Hinted;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Header};
 use crate::config::Start;
@@ -41,9 +43,8 @@ pub enum RestoreError {
     Settings(#[from] SettingsError),
 }
 
-impl RestoreError {
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
+impl Hinted for RestoreError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Checkpoint(error) => error.hint(),
             Self::Settings(error) => error.hint(),

@@ -13,12 +13,14 @@
 //! place, so whatever a kill leaves, log and panels reach at least as far as the checkpoint; what
 //! reaches further is cut off on resume and computed again, to the same bits.
 
+use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use backcut_engine::Executor;
 use backcut_systems::System;
+use backcut_text::Hinted;
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::config::{ValidRun, differences};
@@ -155,9 +157,8 @@ pub enum RunError {
     Train(#[from] TrainError),
 }
 
-impl RunError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for RunError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Io { .. } => "check the path, its permissions and the free space",
             Self::Different { .. } | Self::Occupied { .. } => "choose another --out",
@@ -167,10 +168,15 @@ impl RunError {
             Self::Unfinished { .. } => "add --resume to continue it, or choose another --out",
             Self::Locked { .. } => "wait for it, or choose another --out",
             Self::WrongStart => "pass the checkpoint that the configuration's `start` names",
-            Self::Checkpoint(error) => error.hint(),
-            Self::Log(error) => error.hint(),
-            Self::Train(error) => error.hint(),
+            Self::Checkpoint(error) => return error.hint(),
+            Self::Log(error) => return error.hint(),
+            Self::Train(error) => return error.hint(),
         }
+        .into()
+    }
+
+    fn is_bug(&self) -> bool {
+        matches!(self, Self::Train(error) if error.is_bug())
     }
 }
 

@@ -7,11 +7,14 @@
 //! finite, the same pass runs again with every value watched (by determinism it meets the same
 //! numbers), and the error names where the first bad one appeared. The parameters stay as they were.
 
+use std::borrow::Cow;
+
 use backcut_engine::{
     BackwardError, Cut, Executor, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
 };
 use backcut_kernels::{Real, hash};
 use backcut_systems::{BatchKey, Optimizer, SampleError, Stream, System};
+use backcut_text::Hinted;
 
 use crate::evaluate::{Evaluator, Panel, PanelError};
 use crate::optimizer::{Moments, clip_factor};
@@ -134,9 +137,8 @@ pub enum TrainError {
     Length(#[from] WrongLength),
 }
 
-impl TrainError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for TrainError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Sample { .. } | Self::Panel { source: PanelError::Sample(_), .. } => {
                 "the system's data changed or do not hold what its settings ask for"
@@ -144,11 +146,16 @@ impl TrainError {
             Self::Roll { .. } | Self::Panel { .. } => {
                 "the policy diverged: look at the norms in the log, lower optimizer.adamw.rate"
             }
-            Self::Backward { source, .. } | Self::Cut(source) => source.hint(),
+            Self::Backward { source, .. } | Self::Cut(source) => return source.hint(),
             Self::Gradient { .. } => "lower the loss's scale or optimizer.adamw.rate",
             Self::Forward(_) => "choose a window between 1 and the number of steps",
             Self::Length(_) => "the state belongs to a policy of another size",
         }
+        .into()
+    }
+
+    fn is_bug(&self) -> bool {
+        matches!(self, Self::Backward { source, .. } | Self::Cut(source) if source.is_bug())
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use backcut_engine::{Cpu, Cut};
 use backcut_systems::System;
+use backcut_text::Hinted as _;
 use backcut_training::{Checkpoint, CheckpointError, State, Trainer, checkpoint};
 use common::{PointMass, arm, valid};
 use proptest::prelude::*;

@@ -45,7 +45,7 @@ impl Settings for Mass {
         t.next("velocity", velocity);
         t.next("position", position);
         t.loss((position - target).square() + push.square() * 0.01);
-        let program = t.compile().map_err(|e| SettingsError::new(&e, e.hint()))?;
+        let program = t.compile()?;
         let window = self.window.map_or(MemoryReads::All, MemoryReads::Window);
         Ok(Task { program: Arc::new(program), steps: self.steps, window })
     }

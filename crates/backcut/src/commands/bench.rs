@@ -11,7 +11,6 @@ mod scaling;
 mod system;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -22,7 +21,7 @@ use serde::Serialize;
 use serde_json::Map;
 
 use super::export::named;
-use crate::common::described;
+use crate::common::{described, print};
 use crate::exit::Verdict;
 use crate::settings::SettingArgs;
 
@@ -74,8 +73,7 @@ pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     } else {
         measured.text()
     };
-    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
-    Ok(Verdict::Fine)
+    print(output)
 }
 
 impl Measured {

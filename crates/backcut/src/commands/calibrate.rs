@@ -7,16 +7,15 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use backcut_engine::{Cpu, Cut, Executor};
 use backcut_paper::values;
 use backcut_systems::policy::Initialisation;
 use backcut_systems::quadrotor::{InitialSpread, Quadrotor, QuadrotorConfig, VelocityReading};
 use backcut_systems::{BatchKey, Stream, System};
-use backcut_training::{AdamWSettings, Arm, Optimizer, TrainError, Trainer};
+use backcut_training::{AdamWSettings, Arm, Optimizer, Trainer};
 
-use crate::exit::user;
-use crate::exit::{UserError, Verdict};
+use crate::exit::{Told as _, Verdict, user};
 
 /// The first calibration seed; studies use seeds from 2026091441 on.
 const FIRST_SEED: u64 = 910_000_001;
@@ -138,7 +137,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
             let full = targets
                 .iter()
                 .position(|t| t.reading == target.reading && t.window.is_none())
-                .ok_or_else(|| UserError::new("no FF run to compare with"))?;
+                .context("no FF run to compare with")?;
             let (ours, paper) = (100.0 * (mean(i) / mean(full) - 1.0), 100.0 * target.paper);
             println!("{reading:>8} {:>7} {ours:>+9.1}% {paper:>+9.1}%", "w = 1");
         }
@@ -156,10 +155,6 @@ fn announce(base: &QuadrotorConfig, clip: f64) {
     );
 }
 
-fn failed(error: &TrainError) -> anyhow::Error {
-    user(error, error.hint())
-}
-
 fn config(args: &Args) -> Result<QuadrotorConfig> {
     let mut base = QuadrotorConfig::default();
     let spread: InitialSpread = base.spread;
@@ -175,10 +170,8 @@ fn config(args: &Args) -> Result<QuadrotorConfig> {
         Some("gpt") => Initialisation::Gpt,
         Some("gpt-pytorch-embedding") => Initialisation::GptPytorchEmbedding,
         Some(other) => {
-            return Err(user(
-                format!("--initialisation {other}"),
-                "write pytorch, gpt or gpt-pytorch-embedding",
-            ));
+            let what = format!("--initialisation {other}");
+            return Err(user(what, "write pytorch, gpt or gpt-pytorch-embedding"));
         }
     };
     Ok(base)
@@ -187,7 +180,7 @@ fn config(args: &Args) -> Result<QuadrotorConfig> {
 fn system(base: &QuadrotorConfig, target: &Target) -> Result<Quadrotor> {
     let config =
         QuadrotorConfig { velocity: target.reading, window: target.window, ..base.clone() };
-    config.check().map_err(|e| user(&e, e.hint()))
+    config.check().told()
 }
 
 fn arm(seed: u64, clip: f64) -> Arm {
@@ -202,9 +195,9 @@ fn pilot(base: &QuadrotorConfig) -> Result<f64> {
     let system = system(base, &target)?;
     let executor: &dyn Executor<f32> = Cpu::detect();
     let mut trainer: Trainer<f32> =
-        Trainer::new(executor, &system, arm(PILOT_SEED, f64::MAX)).map_err(|e| failed(&e))?;
+        Trainer::new(executor, &system, arm(PILOT_SEED, f64::MAX)).told()?;
     for _ in 0..PILOT_UPDATES {
-        trainer.step().map_err(|e| failed(&e))?;
+        trainer.step().told()?;
     }
     let model = trainer.model();
     let spec = System::<f32>::spec(&system);
@@ -244,15 +237,12 @@ fn train_all(
             let Some(&(target, seed)) = jobs.get(index) else { return Ok(done) };
             let system = system(base, &targets[target])?;
             let mut trainer: Trainer<f32> =
-                Trainer::new(Cpu::detect(), &system, arm(seed, clip)).map_err(|e| failed(&e))?;
+                Trainer::new(Cpu::detect(), &system, arm(seed, clip)).told()?;
             let mut clipped = 0;
             for _ in 0..updates {
-                clipped += u64::from(trainer.step().map_err(|e| failed(&e))?.is_clipped());
+                clipped += u64::from(trainer.step().told()?.is_clipped());
             }
-            done.push((
-                index,
-                Outcome { error: trainer.evaluate().map_err(|e| failed(&e))?.mean, clipped },
-            ));
+            done.push((index, Outcome { error: trainer.evaluate().told()?.mean, clipped }));
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);

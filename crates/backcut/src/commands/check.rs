@@ -6,7 +6,6 @@
 //! new machine.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -15,10 +14,11 @@ use backcut_engine::oracle::{
     policy_by_hand, random_direction, random_inputs, random_parameters, random_program,
     trace_policy,
 };
-use backcut_engine::{Cpu, Cut, Executor, Model, Program, Rollout, TraceError};
+use backcut_engine::{Cpu, Cut, Executor, Model, Program, Rollout};
 use serde::Serialize;
 
-use crate::exit::{UserError, Verdict};
+use crate::common::print;
+use crate::exit::{Told as _, Verdict, user};
 
 /// Largest accepted distance to the scalar oracle, relative to the gradient's norm.
 const ORACLE_TOLERANCE: f64 = 1e-10;
@@ -58,9 +58,11 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     if args.steps < 3 || args.rows == 0 {
-        return Err(UserError::new(format!("{} steps of {} rows", args.steps, args.rows))
-            .hint("use at least 3 steps (fewer leave SEG-2 nothing to cut) and 1 row")
-            .into());
+        let what = format!("{} steps of {} rows", args.steps, args.rows);
+        return Err(user(
+            what,
+            "use at least 3 steps (fewer leave SEG-2 nothing to cut) and 1 row",
+        ));
     }
     let findings = examine(args)?;
     let output = if args.json {
@@ -68,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     } else {
         findings.text(args)
     };
-    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
+    print(output)?;
     Ok(if findings.ok { Verdict::Fine } else { Verdict::Failed })
 }
 
@@ -167,10 +169,9 @@ struct Findings {
 }
 
 fn examine(args: &Args) -> anyhow::Result<Findings> {
-    let traced = |error: TraceError| UserError::new(&error).hint(error.hint());
     let Args { width, heads, layers, steps, .. } = *args;
     let sizes = PolicySizes { width, heads, layers, max_steps: steps };
-    let policy = Case::new(trace_policy(sizes).map_err(traced)?, args);
+    let policy = Case::new(trace_policy(sizes).told()?, args);
     let random = Case::new(random_program(args.seed, steps)?, args);
     let cuts = kinds(steps)?;
 

@@ -1,10 +1,8 @@
 //! `backcut completions`: tab completion for a shell, from the definitions of the commands.
 
-use std::io::Write as _;
-
-use anyhow::Context as _;
 use clap_complete::Shell;
 
+use crate::common::print;
 use crate::exit::Verdict;
 
 /// Print a completion script for a shell.
@@ -18,6 +16,5 @@ pub struct Args {
 pub fn run(args: &Args, mut definition: clap::Command) -> anyhow::Result<Verdict> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition, "backcut", &mut script);
-    std::io::stdout().write_all(&script).context("failed to write to standard output")?;
-    Ok(Verdict::Fine)
+    print(script)
 }

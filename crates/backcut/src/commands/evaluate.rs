@@ -8,7 +8,7 @@ use backcut_systems::Quantity;
 use backcut_training::{Evaluator, Panel};
 
 use crate::common::{described, load};
-use crate::exit::{Verdict, user};
+use crate::exit::{Told as _, Verdict, user};
 use crate::settings::SettingArgs;
 use backcut_paper::values;
 
@@ -30,9 +30,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let header = checkpoint.header();
     let built = args.settings.over(&header.config.system, tools.catalogue)?;
     let (executor, system) = (tools.executor, built.system());
-    let state = checkpoint.state(system.program().layout()).map_err(|e| user(&e, e.hint()))?;
+    let state = checkpoint.state(system.program().layout()).told()?;
     let model = executor.model(system.program(), state.params)?;
-    let evaluator = Evaluator::new(executor, system).map_err(|e| user(&e, e.hint()));
+    let evaluator = Evaluator::new(executor, system).told();
     let panel = evaluator?.evaluate(system, &model).map_err(|e| {
         user(format!("the panel: {e}"), "the policy fails under this forward: choose another")
     })?;

@@ -9,7 +9,6 @@ mod drawing;
 mod words;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +17,8 @@ use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
 use backcut_engine::{ForwardSpec, MemoryReads, Program};
 use serde::Serialize;
 
-use crate::common::parse_cut;
-use crate::exit::{UserError, Verdict};
+use crate::common::{parse_cut, print, write};
+use crate::exit::{Told as _, Verdict, user};
 use crate::shape::Shape;
 
 const EXAMPLES: &str = "\
@@ -73,37 +72,33 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     if steps > MAX_STEPS || layers > MAX_LAYERS {
         let what = format!("{steps} steps and {layers} layers are too many edges to list");
         let hint = format!("use at most {MAX_STEPS} steps and {MAX_LAYERS} layers");
-        return Err(UserError::new(what).hint(hint).into());
+        return Err(user(what, hint));
     }
     let shape = Shape { steps, layers, width, heads };
     let reads = reads(args.window)?;
     let program = shape.program()?;
-    let edges = EdgeList::new(&program, steps, 0, &reads, cut)
-        .map_err(|e| UserError::new(&e).hint(e.hint()))?;
+    let edges = EdgeList::new(&program, steps, 0, &reads, cut).told()?;
     let step = args.step.unwrap_or(steps - 1);
     let reach = edges.reach(step).ok_or_else(|| {
-        UserError::new(format!("there is no step {step} in a rollout of {steps} steps"))
-            .hint(format!("steps are counted from 0: --step 0 to --step {}", steps - 1))
+        let what = format!("there is no step {step} in a rollout of {steps} steps");
+        user(what, format!("steps are counted from 0: --step 0 to --step {}", steps - 1))
     })?;
     let explained = Explained { shape, window: args.window, program: &program, edges, reach };
     let output = match &args.dot {
         Some(path) if path == Path::new("-") => dot::graph(&explained.edges),
         Some(path) => {
-            let failed = |e| UserError::new(format!("failed to write {}: {e}", path.display()));
-            std::fs::write(path, dot::graph(&explained.edges)).map_err(failed)?;
+            write(path, dot::graph(&explained.edges))?;
             explained.text()
         }
         None if args.json => explained.json()?,
         None => explained.text(),
     };
-    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
-    Ok(Verdict::Fine)
+    print(output)
 }
 
-fn reads(window: Option<usize>) -> Result<MemoryReads, UserError> {
+fn reads(window: Option<usize>) -> anyhow::Result<MemoryReads> {
     let Some(window) = window else { return Ok(MemoryReads::All) };
-    let spec = ForwardSpec::<f32>::window(window)
-        .map_err(|error| UserError::new(&error).hint(error.hint()))?;
+    let spec = ForwardSpec::<f32>::window(window).told()?;
     Ok(spec.reads)
 }
 

@@ -14,8 +14,8 @@ use backcut_systems::{BatchKey, System, SystemChoice};
 use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip, write_atomically};
 use serde_json::{Map, Value, json};
 
-use crate::common::{default_run, load, parse_cut, parse_stream};
-use crate::exit::{Verdict, user};
+use crate::common::{cannot_write, default_run, load, parse_cut, parse_stream};
+use crate::exit::{Told as _, Verdict, user};
 use crate::settings::SettingArgs;
 
 /// Options of `backcut export`.
@@ -70,10 +70,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         "f64" => export(Cpu::detect(), built.double(), &config, from.as_ref(), &cuts)?,
         _ => export(tools.executor, built.system(), &config, from.as_ref(), &cuts)?,
     };
-    write_atomically(&args.out, &bytes).map_err(|e| {
-        let what = format!("{}: {e}", args.out.display());
-        user(what, "check the folder, its permissions and the free space")
-    })?;
+    write_atomically(&args.out, &bytes).map_err(|e| cannot_write(&args.out, &e))?;
     eprintln!("{} bytes in {}", bytes.len(), args.out.display());
     Ok(Verdict::Fine)
 }
@@ -95,7 +92,7 @@ fn state<R: Real>(
     let Some(from) = from else {
         return Ok((0, layout.initialise(config.seed), Moments::zeros(layout.len())));
     };
-    let state = from.state(layout).map_err(|e| user(&e, e.hint()))?;
+    let state = from.state(layout).told()?;
     let widen =
         |values: &[f32]| values.iter().map(|v| R::from_f64(f64::from(*v))).collect::<Vec<R>>();
     let (first, second) = (widen(&state.moments.first), widen(&state.moments.second));
@@ -115,12 +112,12 @@ fn export<R: Real>(
     let layout = program.layout();
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
     let model = executor.model(program, params)?;
-    let mut rollout = executor.rollout(program, rows, steps, system.spec())?;
+    let mut rollout = executor.rollout(program, rows, steps, system.spec()).told()?;
     system.fill_batch(key, &mut rollout).map_err(|e| user(e, "choose another seed"))?;
     let hint = "the policy fails on this batch: choose another seed or checkpoint";
     let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
-    let mut workspace = executor.workspace(&rollout, cuts).map_err(|e| user(&e, e.hint()))?;
-    executor.backward(&model, &rollout, &mut workspace)?;
+    let mut workspace = executor.workspace(&rollout, cuts).told()?;
+    executor.backward(&model, &rollout, &mut workspace).told()?;
 
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());

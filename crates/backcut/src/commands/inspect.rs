@@ -8,7 +8,7 @@ use backcut_training::{Checkpoint, CheckpointError, Folder, KEY, log};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
-use crate::exit::{Verdict, user};
+use crate::exit::{Told as _, Verdict, user};
 use backcut_text::thousands;
 
 /// Options of `backcut inspect`.
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
             Err(CheckpointError::Foreign { what, .. }) if what.contains("kind `export`") => {
                 show_export(&file, args.json)?;
             }
-            Err(error) => return Err(user(&error, error.hint())),
+            Err(error) => return Err(error).told(),
         }
     }
     if is_folder && !args.json {
@@ -108,7 +108,7 @@ fn norm(values: &[f32]) -> f64 {
 }
 
 fn show_log(path: &Path, as_json: bool) -> Result<()> {
-    let records = log::read(path).map_err(|e| user(&e, e.hint()))?;
+    let records = log::read(path).told()?;
     let clipped = records.iter().filter(|r| r.update.is_clipped()).count();
     let evaluations: Vec<(u64, f64)> =
         records.iter().filter_map(|r| Some((r.update.update, r.evaluation?))).collect();

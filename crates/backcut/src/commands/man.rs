@@ -1,11 +1,11 @@
 //! `backcut man`: manual pages, from the definitions of the commands.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use crate::exit::{UserError, Verdict};
+use crate::common::print;
+use crate::exit::{Verdict, user};
 
 /// Print the manual page, or write one page per command into a folder.
 #[derive(clap::Args)]
@@ -20,14 +20,13 @@ pub fn run(args: &Args, definition: clap::Command) -> anyhow::Result<Verdict> {
     let Some(folder) = &args.folder else {
         let mut page = Vec::new();
         clap_mangen::Man::new(definition).render(&mut page).context("failed to render")?;
-        std::io::stdout().write_all(&page).context("failed to write to standard output")?;
-        return Ok(Verdict::Fine);
+        return print(page);
     };
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(definition, folder))
         .map_err(|error| {
-            UserError::new(format!("failed to write to {}: {error}", folder.display()))
-                .hint("name a folder that can be written")
+            let what = format!("failed to write to {}: {error}", folder.display());
+            user(what, "name a folder that can be written")
         })?;
     Ok(Verdict::Fine)
 }

@@ -7,17 +7,15 @@ mod edges;
 mod png;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use backcut_draw::Drawing;
 use backcut_paper::Reproduction;
 use backcut_report::{Format, ReportError, Results, Table, page};
-use backcut_text::Hinted;
 use clap::{Subcommand, ValueEnum};
 
-use crate::exit::{UserError, Verdict};
+use crate::common::{print, write};
+use crate::exit::{Told as _, Verdict};
 
 const EXAMPLES: &str = "\
 RESULTS is the folder of one study, or a folder with one folder per study, as `backcut study collect`
@@ -118,7 +116,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
             } else {
                 page::of_studies(&open(results)?, title.as_deref())
             };
-            let html = html.map_err(|e| user_error(&e))?;
+            let html = html.told_after("failed to ")?;
             if out == Path::new("-") {
                 return print(&html);
             }
@@ -144,11 +142,11 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
                 TableFormat::Md => Format::Markdown,
                 TableFormat::Latex => Format::Latex,
             };
-            return print(&table(results, name, study.as_deref())?.write(format));
+            return print(table(results, name, study.as_deref())?.write(format));
         }
-        What::Reproduction { results } => return print(&reproduction(results)?.markdown()),
+        What::Reproduction { results } => return print(reproduction(results)?.markdown()),
         What::Summary { results, study } => {
-            return print(&reproduction(results)?.summary(study).map_err(|e| user_error(&e))?);
+            return print(&reproduction(results)?.summary(study).told_after("failed to ")?);
         }
         What::List { results } => return print(&list(results.as_deref())?),
     }
@@ -156,12 +154,12 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
 }
 
 fn open(folder: &Path) -> anyhow::Result<Results> {
-    Results::open(folder).map_err(|e| user_error(&e).into())
+    Results::open(folder).told_after("failed to ")
 }
 
 /// A folder of results with the paper beside it, and the engine's edges for its design drawing.
 pub fn reproduction(folder: &Path) -> anyhow::Result<Reproduction> {
-    let beside = Reproduction::new(open(folder)?)?;
+    let beside = Reproduction::new(open(folder)?).told()?;
     Ok(beside.with_design(edges::design()?))
 }
 
@@ -172,7 +170,7 @@ fn figure(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Draw
     } else {
         backcut_report::figure(&open(folder)?, name, study)
     };
-    made.map_err(|e| user_error(&e).into())
+    made.told_after("failed to ")
 }
 
 /// A table that any study has, or one of the paper's.
@@ -182,7 +180,7 @@ fn table(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Table
     } else {
         reproduction(folder)?.table(name)
     };
-    made.map_err(|e| user_error(&e).into())
+    made.told_after("failed to ")
 }
 
 fn list(folder: Option<&Path>) -> anyhow::Result<String> {
@@ -193,7 +191,7 @@ fn list(folder: Option<&Path>) -> anyhow::Result<String> {
             let _ = writeln!(text, "  {name:<16} {what}");
         }
     };
-    let paper = backcut_paper::paper::Paper::load()?;
+    let paper = backcut_paper::paper::Paper::load().told()?;
     add("figures of any study", backcut_report::FIGURES);
     add("tables of any study", backcut_report::TABLES);
     add("figures of the paper", backcut_paper::FIGURES);
@@ -229,22 +227,4 @@ fn has(name: &str, lacks: Option<ReportError>) -> String {
     };
     let line = format!("  {name:<16} {}", backcut_text::escape::plain(&words));
     backcut_text::wrapped(&line, backcut_text::COLUMNS, 19)
-}
-
-fn print(text: &str) -> anyhow::Result<Verdict> {
-    std::io::stdout().write_all(text.as_bytes()).context("failed to write to standard output")?;
-    Ok(Verdict::Fine)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(path, bytes).map_err(|error| {
-        UserError::new(format!("failed to write {}: {error}", path.display()))
-            .hint("name a file in a folder that exists and can be written")
-            .into()
-    })
-}
-
-/// A report error as the user sees it.
-pub fn user_error(error: &ReportError) -> UserError {
-    UserError::new(format!("failed to {error}")).hint(error.hint())
 }

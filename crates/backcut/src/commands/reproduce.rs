@@ -9,12 +9,13 @@ use backcut_paper::{Reproduction, studies};
 use backcut_study::runner::RunOptions;
 use backcut_study::{Plan, Store, Study, Tools, commit};
 
-use super::report::{reproduction, user_error};
+use super::report::reproduction;
 use super::study::collect::collect;
 use super::study::freeze::now;
 use super::study::run::{run_study, stop_on_signals};
-use super::study::{OUT, load, user};
-use crate::exit::{UserError, Verdict};
+use super::study::{OUT, load};
+use crate::common::cannot_write;
+use crate::exit::{Told as _, Verdict, user};
 
 /// Options of `backcut reproduce`.
 #[derive(Debug, clap::Args)]
@@ -67,14 +68,13 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut has_failures = false;
     for name in &names {
         if Path::new(name).components().count() != 1 || Path::new(name).extension().is_some() {
-            return Err(UserError::new(format!("{name} is no built-in study"))
-                .hint("for a file of your own: backcut study run FILE")
-                .into());
+            let what = format!("{name} is no built-in study");
+            return Err(user(what, "for a file of your own: backcut study run FILE"));
         }
-        let study = load(Path::new(name), tools.catalogue).map_err(user)?;
+        let study = load(Path::new(name), tools.catalogue).told()?;
         let plan = Plan::new(&study);
         freeze_once(&study, &plan, &store)?;
-        commit::admit(&study, &plan, &store).map_err(user)?;
+        commit::admit(&study, &plan, &store).told()?;
         let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
         if stop.load(Ordering::Relaxed) && tally.left > 0 {
             eprintln!("stopped; the same command goes on where it stopped");
@@ -86,26 +86,25 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let results: Reproduction = reproduction(&args.out.join("tables"))?;
     for name in &names {
         println!();
-        print!("{}", results.summary(name).map_err(|e| user_error(&e))?);
+        print!("{}", results.summary(name).told_after("failed to ")?);
     }
     if names == ["quick"] {
         println!();
         println!("Four sources are a look, not a test: the exact test can not go below 0.125, so");
         println!("every row is descriptive. The paper's own budget: backcut reproduce --full");
     }
-    let html = results.page(None).map_err(|e| user_error(&e))?;
+    let html = results.page(None).told_after("failed to ")?;
     let path = args.out.join("report.html");
-    std::fs::write(&path, html)
-        .map_err(|error| UserError::new(format!("{}: {error}", path.display())))?;
+    std::fs::write(&path, html).map_err(|error| cannot_write(&path, &error))?;
     println!("\npage: {}", path.display());
     Ok(if has_failures { Verdict::Failed } else { Verdict::Fine })
 }
 
 /// The predictions of a built-in study go into the ledger before its first unit runs.
 fn freeze_once(study: &Study, plan: &Plan, store: &Store) -> Result<()> {
-    let ledger = commit::ledger(store).map_err(user)?;
+    let ledger = commit::ledger(store).told()?;
     if ledger.latest_entry(&study.name).is_none() {
-        let head = commit::freeze(study, plan, store, now()).map_err(user)?;
+        let head = commit::freeze(study, plan, store, now()).told()?;
         eprintln!("{}: predictions frozen, ledger head {}", study.name, head.short());
     }
     Ok(())

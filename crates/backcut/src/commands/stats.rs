@@ -4,7 +4,7 @@
 //! `backcut-stats`; this file only reads bytes, chooses a format and words the hints. A row made here
 //! is always descriptive: a table can not show what was frozen before measurement.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -13,10 +13,10 @@ use backcut_stats::{
     Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
     forest, text,
 };
-use backcut_text::Hinted as _;
 use serde::Serialize;
 
-use crate::exit::{UserError, Verdict};
+use crate::common::{print, write};
+use crate::exit::{Told as _, Verdict, user};
 
 const EXAMPLES: &str = "\
 Contrasts are expressions over bracketed cells; a cell is a column, or arm@condition of a long table:
@@ -85,7 +85,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
-    let family = family(args).map_err(|error| user_error(&error))?;
+    let family = family(args).told_after("failed to ")?;
     let bytes = read(&args.file)?;
     let title = title(&args.file);
     let layout = Layout {
@@ -95,14 +95,12 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     };
     let judged = SourceTable::from_bytes(&bytes, &layout)
         .and_then(|table| judge(args, &family, table))
-        .map_err(|error| user_error(&error))?;
+        .told_after("failed to ")?;
     if let Some(path) = &args.svg {
-        std::fs::write(path, forest::svg(&judged.report, &title)).map_err(|error| {
-            UserError::new(format!("failed to write {}: {error}", path.display()))
-        })?;
+        write(path, forest::svg(&judged.report, &title))?;
     }
     let output = if args.json { json(&judged)? } else { plain(&judged, &title) };
-    std::io::stdout().write_all(output.as_bytes()).context("failed to write to standard output")?;
+    print(output)?;
     let failed = judged.report.rows.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
 }
@@ -226,9 +224,8 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
         std::fs::read(file)
     };
     outcome.map_err(|error| {
-        UserError::new(format!("failed to read {}: {error}", file.display()))
-            .hint("give a CSV or Parquet file, or `-` for standard input")
-            .into()
+        let what = format!("failed to read {}: {error}", file.display());
+        user(what, "give a CSV or Parquet file, or `-` for standard input")
     })
 }
 
@@ -237,8 +234,4 @@ fn title(file: &Path) -> String {
         return "standard input".into();
     }
     file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-fn user_error(error: &StatsError) -> anyhow::Error {
-    UserError::new(format!("failed to {error}")).hint(error.hint()).into()
 }

@@ -15,7 +15,7 @@ use backcut_training::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::common::{default_run, described, load, parse_cut, parse_stream};
-use crate::exit::{Verdict, user};
+use crate::exit::{Told as _, Verdict, user};
 use crate::settings::SettingArgs;
 use backcut_paper::values;
 use backcut_text::thousands;
@@ -126,7 +126,7 @@ impl Plan {
             let every = args.evaluate_every.unwrap_or(EVALUATE_EVERY);
             config.evaluations = config::evaluation_points(start, config.updates, every);
         }
-        let config = config.check().map_err(|e| user(&e, e.hint()))?;
+        let config = config.check().told()?;
         let start = config.config().start.as_ref().map_or(0, |s| s.update);
         let updates = config.config().updates;
         if let Some(keep) = args.keep.iter().find(|&&u| u <= start || u > updates) {
@@ -184,7 +184,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut display = Display::new(plan.config.config().updates);
     let Plan { built, config, from, folder, begin, options } = &plan;
     let from = from.as_ref().map(|from| Restored::new(tools.catalogue, from));
-    let from = from.transpose().map_err(|e| user(&e, e.hint()))?.map(|from| from.branch(built));
+    let from = from.transpose().told()?.map(|from| from.branch(built));
     let mut saved = Instant::now();
     let mut heard = |progress: &Progress| {
         display.show(progress);
@@ -199,7 +199,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     };
     let (executor, system, from) = (tools.executor, built.system(), from.as_ref());
     let summary = run::run(executor, system, config, from, folder, *begin, options, &mut heard);
-    let summary = summary.map_err(|e| user(&e, e.hint()))?;
+    let summary = summary.told()?;
     display.finish();
     print!("{}", table(&plan, &summary));
     if summary.is_finished {

@@ -1,14 +1,16 @@
 //! Naming the instruction, step, row and edge of a non-finite adjoint.
 
+use std::ops::Range;
+
 use backcut_kernels::attention::Side;
 use backcut_kernels::{Isa, Real};
 
 use super::BackwardError;
-use super::memory::{Later, Where, readers};
+use super::memory::{Place, readers};
+use crate::backward::workspace::Workspace;
 use crate::fault::{Fault, Phase};
-use crate::rollout::Rollout;
+use crate::forward::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     pub(super) fn check_adjoint(
@@ -27,8 +29,8 @@ impl<R: Real> Workspace<R> {
                 return Err(BackwardError::NonFinite(fault));
             }
             for &(cache, side) in &self.program.feeds[site] {
-                let is_far = self.plan.group_of(lane).far;
-                if is_far && self.is_bad(isa, rollout, (cache, side), lane, t, Where::Far) {
+                let far = self.plan.group_of(lane).memory.far(t);
+                if self.is_bad(isa, rollout, (cache, side), lane, t, far) {
                     let name = &self.program.caches[cache].name;
                     let edge = format!("memory edge `{name}` from later segments to step {t}");
                     return Err(BackwardError::NonFinite(Fault {
@@ -66,7 +68,8 @@ impl<R: Real> Workspace<R> {
             }
         }
         for &(cache, side) in &program.feeds[site] {
-            if self.is_bad(isa, rollout, (cache, side), lane, t, Where::Near) {
+            let near = self.plan.group_of(lane).memory.near(t);
+            if self.is_bad(isa, rollout, (cache, side), lane, t, near) {
                 let name = &program.caches[cache].name;
                 return format!("memory edge `{name}` from later steps to step {t}");
             }
@@ -97,12 +100,12 @@ impl<R: Real> Workspace<R> {
         edge: (usize, Side),
         lane: usize,
         t: usize,
-        place: Where,
+        spans: impl Iterator<Item = Range<usize>> + Clone,
     ) -> bool {
-        let queries = readers(rollout, self.plan.group_of(lane), t, place);
-        let later = Later { rollout, sent: &self.sent, edge, lane, t };
-        let mut slot = vec![R::ZERO; later.shape().slot_len()];
-        let bad = |queries| later.sum(isa, queries, None, &mut slot).iter().any(|v| !v.is_finite());
-        queries.is_some_and(bad)
+        let place = Place { rollout, sent: &self.sent, edge, lane, t };
+        let mut slot = vec![R::ZERO; place.shape().slot_len()];
+        readers(rollout, t, spans).is_some_and(|queries| {
+            place.sum(isa, queries, None, &mut slot).iter().any(|v| !v.is_finite())
+        })
     }
 }

@@ -5,10 +5,11 @@ use backcut_kernels::Real;
 use backcut_kernels::columns::{self, ROWS};
 
 use super::BackwardError;
-use crate::model::Model;
-use crate::narrow::Run;
-use crate::rollout::Rollout;
-use crate::workspace::Workspace;
+use crate::backward::workspace::Workspace;
+use crate::compile::narrow::Run;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
+use crate::trace::Scope;
 
 impl<R: Real> Workspace<R> {
     pub(super) fn run_columns<const CHECKED: bool>(
@@ -35,7 +36,7 @@ impl<R: Real> Workspace<R> {
                     let from = &self.adjoints.data[self.adjoints.range(site, lane)];
                     columns::take(isa, width, &from[rows(width)], &mut file[narrow.at(site)..]);
                 }
-                columns::backward(isa, &run.backward, &model.narrow_constants, values, file);
+                columns::backward(isa, &run.backward, model.constants(Scope::Step), values, file);
                 let all = if watched { &run.reached[..] } else { &[] };
                 for &site in run.gives_adjoints.iter().chain(all) {
                     let width = self.program.step.width(site);

@@ -1,18 +1,14 @@
 //! The condition's backward: once per lane, after the last step.
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{Leave, Reads, attend_adjoint, spread_credit};
+use backcut_kernels::attention::Leave;
 
 use super::fill;
-use super::memory::leave;
 use super::weights::weight_product;
-use crate::graph::Flow;
-use crate::local;
-use crate::model::Model;
-use crate::roll::position;
-use crate::rollout::Rollout;
-use crate::trace::{Op, Site};
-use crate::workspace::{Tokens, Workspace};
+use crate::backward::workspace::Workspace;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
+use crate::ops::{At, Backward};
 
 impl<R: Real> Workspace<R> {
     pub(super) fn run_condition(&mut self, model: &Model<R>, rollout: &Rollout<R>) {
@@ -50,33 +46,9 @@ impl<R: Real> Workspace<R> {
             if is_linear {
                 self.condition_weights(model, rollout, linear);
             }
-            match graph.nodes[site].op {
-                Op::SetAttend { q, key, value, .. } => {
-                    self.set_attention(model, rollout, site, [q, key, value]);
-                }
-                Op::LayerNorm { x, gain, bias } => {
-                    let frame = &rollout.condition.frame;
-                    let x = &rollout.condition.values[frame.range(x, 0)];
-                    let saved = &rollout.condition.saved[frame.saved(site, 0)];
-                    self.norm_gradient(model, site, x, saved, gain, bias, true);
-                    self.local_condition(model, rollout, site);
-                }
-                _ => self.local_condition(model, rollout, site),
-            }
+            let (op, at) = (&graph.nodes[site].op, At::condition(site));
+            op.backward(Backward { workspace: self, model, rollout, at });
         }
-    }
-
-    fn local_condition(&mut self, model: &Model<R>, rollout: &Rollout<R>, site: Site) {
-        let constants = &model.condition_constants;
-        local::adjoint(
-            model,
-            &self.program.condition,
-            constants,
-            &rollout.condition,
-            &mut self.condition_adjoints,
-            site,
-            0,
-        );
     }
 
     fn condition_weights(&mut self, model: &Model<R>, rollout: &Rollout<R>, index: usize) {
@@ -86,7 +58,7 @@ impl<R: Real> Workspace<R> {
         for (variant, source) in collected.of_variant.iter_mut().enumerate() {
             let Some(ring) = source.ring() else { continue };
             let group = &self.plan.groups[self.plan.variants[variant].group];
-            for (i, lane) in (group.first_lane..group.first_lane + group.lanes).enumerate() {
+            for (i, lane) in group.lanes().enumerate() {
                 let range = self.condition_adjoints.range(linear.site, lane);
                 fill(ring, &self.condition_adjoints.data[range], i > 0);
             }
@@ -94,67 +66,5 @@ impl<R: Real> Workspace<R> {
         let x = &rollout.condition.values[rollout.condition.frame.range(linear.x, 0)];
         let (adjoints, totals) = (&self.condition_adjoints, &mut self.totals);
         weight_product(model, linear, collected, adjoints, totals, 1, x);
-    }
-
-    fn set_attention(
-        &mut self,
-        model: &Model<R>,
-        rollout: &Rollout<R>,
-        site: Site,
-        [q, key, value]: [Site; 3],
-    ) {
-        let program = &self.program;
-        let (graph, tokens) = (&program.condition, program.tokens);
-        let index = position(&program.sets, site);
-        let attended = &rollout.sets[index];
-        let record = &rollout.condition;
-        let width = graph.width(site);
-        let len = width * record.frame.rows;
-        let reads = Reads { lo: 0, hi: tokens, hidden: None };
-        let flows = &graph.flows[site];
-        let starts = [q, key, value].map(|s| self.condition_adjoints.block(s).start);
-        let Tokens { keys, values, sent } = &mut self.sets[index];
-        let (isa, shape, stride) = (model.isa(), attended.shape, tokens * width);
-        let (before, own) = self.condition_adjoints.split(site);
-        for (lane, dout) in own.chunks_exact(len).enumerate() {
-            keys.clear();
-            values.clear();
-            for token in 0..tokens {
-                let at = token * width;
-                let dq = &mut before[starts[0] + lane * len..][..len];
-                let p = attended.probabilities_at(token);
-                attend_adjoint(
-                    isa,
-                    shape,
-                    reads,
-                    stride,
-                    0,
-                    &attended.cache,
-                    p,
-                    &dout[at..],
-                    &mut dq[at..],
-                    leave(flows[0]),
-                    sent,
-                    &mut self.scratch,
-                );
-                let query = (&attended.queries, token);
-                spread_credit(isa, shape, reads, query, p, (sent, 0), keys, values);
-            }
-            for (start, flow, from) in
-                [(starts[1], flows[1], &*keys), (starts[2], flows[2], &*values)]
-            {
-                if flow == Flow::None {
-                    continue;
-                }
-                let target = &mut before[start + lane * len..][..len];
-                if !flow.adds() {
-                    target.fill(R::ZERO);
-                }
-                for token in 0..tokens {
-                    let target = &mut target[token * width..];
-                    from.leave(isa, shape, token, stride, Leave::Add, target);
-                }
-            }
-        }
     }
 }

@@ -3,9 +3,9 @@
 use backcut_kernels::Real;
 
 use super::Resolved;
-use crate::rollout::Rollout;
+use crate::backward::workspace::Workspace;
+use crate::forward::rollout::Rollout;
 use crate::trace::Site;
-use crate::workspace::Workspace;
 
 impl<R: Real> Workspace<R> {
     /// Sets the adjoints that reach step `t` from outside it: handed back by step `t + 1`, the loss,
@@ -59,28 +59,27 @@ impl<R: Real> Workspace<R> {
             }
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
-                // A state edge moves a path from lane i to lane i + 1; the last lane's is dropped.
-                let (moves, count) = group.state_edges().map_or((0, 1), |edges| (1, edges));
-                for i in 0..count {
-                    let from = self.adjoints.range(carried.read, group.first_lane + i);
-                    let to = (group.first_lane + i + moves) * len;
+                for (lane, at) in group.lanes().enumerate() {
+                    let Some(beyond) = group.state.beyond(lane) else { continue };
+                    let to = (group.first_lane + beyond) * len;
+                    let from = self.adjoints.range(carried.read, at);
                     handed[to..to + len].copy_from_slice(&self.adjoints.data[from]);
                 }
             }
         }
         for (carried, handed) in program.registers().iter().zip(&mut self.handed_registers) {
             handed.fill(R::ZERO);
-            if !alive(carried.read) {
+            if t == self.prefix || !alive(carried.read) {
                 continue;
             }
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
-                let inside = t > self.prefix && group.is_near(self.prefix, t - 1, t);
-                if !inside && group.alpha == 0.0 {
+                let fate = group.memory.fate(t - 1, t);
+                if !fate.is_live() {
                     continue;
                 }
-                let factor = if inside { R::ONE } else { R::from_f64(group.alpha) };
-                for lane in group.first_lane..group.first_lane + group.lanes {
+                let factor = R::from_f64(fate.factor());
+                for lane in group.lanes() {
                     let from = self.adjoints.range(carried.read, lane);
                     let to = &mut handed[lane * len..][..len];
                     for (to, &from) in to.iter_mut().zip(&self.adjoints.data[from]) {

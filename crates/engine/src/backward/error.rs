@@ -1,5 +1,9 @@
 //! Why a backward cannot run.
 
+use std::borrow::Cow;
+
+use backcut_text::Hinted;
+
 use crate::cut::Cut;
 use crate::fault::Fault;
 
@@ -69,9 +73,8 @@ pub enum BackwardError {
     NonFinite(Fault),
 }
 
-impl BackwardError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for BackwardError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::NoStateEdge { .. } => {
                 "use F for the physical half, or carry a state in the trace"
@@ -94,5 +97,11 @@ impl BackwardError {
             Self::AgesNeedDetachedMemory { .. } => "use FD, F_SG, KD or K_SG",
             Self::NonFinite(_) => "export the inputs to look at the step that is named",
         }
+        .into()
+    }
+
+    /// Calls in the wrong order.
+    fn is_bug(&self) -> bool {
+        matches!(self, Self::NotRolled | Self::OtherParameters | Self::WrongShape)
     }
 }

@@ -3,20 +3,17 @@
 
 use std::ops::Range;
 
-use backcut_kernels::attention::{
-    Leave, NEIGHBOURS, Sent, Shape, Side, attend_adjoint, leave_slot,
-};
+use backcut_kernels::attention::{Leave, NEIGHBOURS, Sent, Shape, Side, leave_slot};
 use backcut_kernels::{Isa, Real};
 
 use super::fill;
-use crate::forward::MemoryReads;
-use crate::graph::Flow;
-use crate::lanes::{Group, Weights};
-use crate::model::Model;
-use crate::program::LinearSite;
-use crate::rollout::Rollout;
+use crate::backward::lanes::Variant;
+use crate::backward::workspace::{NeighbourSums, Workspace};
+use crate::compile::program::LinearSite;
+use crate::credit::Fate;
+use crate::forward::rollout::Rollout;
+use crate::forward::spec::MemoryReads;
 use crate::trace::Site;
-use crate::workspace::{Ahead, Workspace};
 
 impl<R: Real> Workspace<R> {
     /// Adds to a key's or value's adjoint what later queries of its own segment gave it.
@@ -24,62 +21,15 @@ impl<R: Real> Workspace<R> {
         let width = self.program.step.width(site);
         for &edge in &self.program.feeds[site] {
             for group in &self.plan.groups {
-                let Some(queries) = readers(rollout, group, t, Where::Near) else { continue };
-                for lane in group.first_lane..group.first_lane + group.lanes {
+                let near = group.memory.near(t);
+                let Some(queries) = readers(rollout, t, near) else { continue };
+                for lane in group.lanes() {
                     let range = self.adjoints.range(site, lane);
                     let target = &mut self.adjoints.data[range];
-                    let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                    let ahead = self.ahead[edge.0][lane].as_mut();
-                    let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
-                    leave_slot(isa, later.shape(), width, Leave::Add, slot, target);
-                }
-            }
-        }
-    }
-
-    /// Causal attention: the query's adjoint and its own position's. Earlier positions have their turn.
-    pub(super) fn attention(
-        &mut self,
-        model: &Model<R>,
-        rollout: &Rollout<R>,
-        site: Site,
-        [q, key, value]: [Site; 3],
-        cache: usize,
-        t: usize,
-    ) {
-        let (isa, graph) = (model.isa(), &self.program.step);
-        let attended = &rollout.caches[cache];
-        let (width, len) = (graph.width(site), graph.width(site) * self.rows);
-        let reads = rollout.spec.reads_at(t);
-        let flows = &graph.flows[site];
-        let starts = [q, key, value].map(|s| self.adjoints.block(s).start);
-        let (before, own) = self.adjoints.split(site);
-        for (lane, dout) in own.chunks_exact(len).enumerate() {
-            let sent = &mut self.sent[cache][lane];
-            let at = if self.plan.group_of(lane).looks_back() { t } else { 0 };
-            // A query that does not learn keeps its adjoint in its own, unread place.
-            let dq = &mut before[starts[0] + lane * len..][..len];
-            attend_adjoint(
-                isa,
-                attended.shape,
-                reads,
-                width,
-                at,
-                &attended.cache,
-                attended.probabilities_at(t),
-                dout,
-                dq,
-                leave(flows[0]),
-                sent,
-                &mut self.scratch,
-            );
-            let credit = attended.credit(sent);
-            for (start, flow, side) in
-                [(starts[1], flows[1], Side::Key), (starts[2], flows[2], Side::Value)]
-            {
-                if flow != Flow::None {
-                    let to = &mut before[start + lane * len..][..len];
-                    credit.own(isa, side, t, at, width, leave(flow), to, &mut self.scratch);
+                    let place = Place { rollout, sent: &self.sent, edge, lane, t };
+                    let sums = self.neighbour_sums[edge.0][lane].as_mut();
+                    let slot = place.sum(isa, queries.clone(), sums, &mut self.scratch);
+                    leave_slot(isa, place.shape(), width, Leave::Add, slot, target);
                 }
             }
         }
@@ -100,30 +50,28 @@ impl<R: Real> Workspace<R> {
         for (variant, source) in self.collected[index].of_variant.iter_mut().enumerate() {
             let Some(ring) = source.ring() else { continue };
             let ring = &mut ring[slot..slot + len];
-            let described = plan.variants[variant];
-            let group = &plan.groups[described.group];
+            let Variant { group, memory, .. } = &plan.variants[variant];
             let register_edge = linear.role.register.is_some_and(|register| {
                 let read = self.program.registers[register].read;
                 t > self.prefix && !rollout.is_fixed(read, t)
             });
-            if register_edge && described.weights == Weights::Drop {
+            if register_edge && memory.fate(t - 1, t) == Fate::Dropped {
                 ring.fill(R::ZERO);
                 continue;
             }
             let edges = &linear.role.projections;
-            let keeps = described.weights == Weights::Keep && !edges.is_empty();
-            let far = keeps.then(|| readers(rollout, group, t, Where::Far)).flatten();
-            for (i, lane) in (group.first_lane..group.first_lane + group.lanes).enumerate() {
+            let far = if edges.is_empty() { None } else { readers(rollout, t, memory.far(t)) };
+            for (i, lane) in plan.groups[*group].lanes().enumerate() {
                 let from = &self.adjoints.data[self.adjoints.range(linear.site, lane)];
                 if let Some(queries) = &far {
                     // own and near first, then far: one order for every cut and number of lanes.
                     let full = &mut self.own[..len];
                     full.copy_from_slice(from);
                     for &edge in edges {
-                        let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                        let ahead = self.ahead[edge.0][lane].as_mut();
-                        let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
-                        leave_slot(isa, later.shape(), linear.n_out, Leave::Add, slot, full);
+                        let place = Place { rollout, sent: &self.sent, edge, lane, t };
+                        let sums = self.neighbour_sums[edge.0][lane].as_mut();
+                        let slot = place.sum(isa, queries.clone(), sums, &mut self.scratch);
+                        leave_slot(isa, place.shape(), linear.n_out, Leave::Add, slot, full);
                     }
                     fill(ring, full, i > 0);
                 } else {
@@ -131,53 +79,47 @@ impl<R: Real> Workspace<R> {
                 }
             }
         }
-        // What the stored representation receives across segment boundaries.
-        for group in plan.groups.iter().filter(|g| g.alpha > 0.0) {
-            let Some(queries) = readers(rollout, group, t, Where::Far) else { continue };
-            let how = Leave::Scaled(R::from_f64(group.alpha));
-            for lane in group.first_lane..group.first_lane + group.lanes {
-                for &edge in &linear.role.projections {
-                    let range = self.adjoints.range(linear.site, lane);
-                    let target = &mut self.adjoints.data[range];
-                    let later = Later { rollout, sent: &self.sent, edge, lane, t };
-                    let ahead = self.ahead[edge.0][lane].as_mut();
-                    let slot = later.sum(isa, queries.clone(), ahead, &mut self.scratch);
-                    leave_slot(isa, later.shape(), linear.n_out, how, slot, target);
+        if linear.role.projections.is_empty() {
+            return;
+        }
+        // What the stored representation receives of what its weights received.
+        for group in &plan.groups {
+            for (share, queries) in group.memory.scaled(t) {
+                let queries = std::iter::once(queries);
+                let Some(queries) = readers(rollout, t, queries) else { continue };
+                let how = Leave::Scaled(R::from_f64(share));
+                for lane in group.lanes() {
+                    for &edge in &linear.role.projections {
+                        let range = self.adjoints.range(linear.site, lane);
+                        let target = &mut self.adjoints.data[range];
+                        let place = Place { rollout, sent: &self.sent, edge, lane, t };
+                        let sums = self.neighbour_sums[edge.0][lane].as_mut();
+                        let slot = place.sum(isa, queries.clone(), sums, &mut self.scratch);
+                        leave_slot(isa, place.shape(), linear.n_out, how, slot, target);
+                    }
                 }
             }
         }
     }
 }
 
-/// Later queries of the same segment, or of later ones.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Where {
-    Near,
-    Far,
-}
-
-/// The later queries that read position `t`; `None` if there are none.
+/// Those of the given spans of later queries that may read position `t`; `None` if no query does.
 pub(super) fn readers<R: Real>(
     rollout: &Rollout<R>,
-    group: &Group,
     t: usize,
-    place: Where,
-) -> Option<Range<usize>> {
-    let end = (group.segment_start(rollout.spec.prefix, t) + group.segment).min(rollout.steps());
-    let queries = match place {
-        Where::Near => t + 1..end,
-        Where::Far => end..rollout.steps(),
+    spans: impl Iterator<Item = Range<usize>> + Clone,
+) -> Option<impl Iterator<Item = Range<usize>> + Clone> {
+    let end = match &rollout.spec.reads {
+        MemoryReads::Window(w) => t + w.get(),
+        MemoryReads::All | MemoryReads::Mask(_) => rollout.steps(),
     };
-    let queries = match &rollout.spec.reads {
-        MemoryReads::Window(w) => queries.start..queries.end.min(t + w.get()),
-        MemoryReads::All | MemoryReads::Mask(_) => queries,
-    };
+    let spans = spans.map(move |queries| queries.start..queries.end.min(end));
     // Masked queries among the others send zeros.
-    queries.clone().any(|query| rollout.spec.is_read(query, t)).then_some(queries)
+    spans.clone().flatten().any(|query| rollout.spec.is_read(query, t)).then_some(spans)
 }
 
-/// What later queries give the key or value at position `t`.
-pub(super) struct Later<'a, R> {
+/// A key or value at position `t`, in one lane, to which later queries sent something.
+pub(super) struct Place<'a, R> {
     pub rollout: &'a Rollout<R>,
     pub sent: &'a [Vec<Sent<R>>],
     /// The cache, and which side of it.
@@ -186,18 +128,18 @@ pub(super) struct Later<'a, R> {
     pub t: usize,
 }
 
-impl<R: Real> Later<'_, R> {
+impl<R: Real> Place<'_, R> {
     pub fn shape(&self) -> Shape {
         self.rollout.caches[self.edge.0].shape
     }
 
-    /// The sum over `queries`, in lanes, the last first. With `ahead`, the queries beyond the position's
-    /// neighbours are summed for all of these at once.
+    /// What the queries of all `spans` sent, the last first, in lanes. With `sums`, the queries beyond the
+    /// position's neighbours are summed for all of these at once.
     pub fn sum<'s>(
         &self,
         isa: Isa,
-        queries: Range<usize>,
-        ahead: Option<&mut Ahead<R>>,
+        spans: impl Iterator<Item = Range<usize>>,
+        mut sums: Option<&mut NeighbourSums<R>>,
         slot: &'s mut [R],
     ) -> &'s [R] {
         let (cache, side) = self.edge;
@@ -205,40 +147,35 @@ impl<R: Real> Later<'_, R> {
         let credit = self.rollout.caches[cache].credit(&self.sent[cache][self.lane]);
         let len = credit.shape.slot_len();
         let slot = &mut slot[..len];
+        slot.fill(R::ZERO);
+        let attention = self.rollout.program().caches[cache].site;
+        let is_active = self.rollout.program().step.active[attention];
         let first = self.t / NEIGHBOURS * NEIGHBOURS;
         let beyond = first + NEIGHBOURS;
-        let are_all = *reads == MemoryReads::All && queries.end == steps;
-        let usable = are_all && queries.start <= beyond && beyond < steps;
-        let attention = self.rollout.program().caches[cache].site;
-        if !self.rollout.fixed.is_empty() || !self.rollout.program().step.active[attention] {
-            // Queries whose result was fed from outside, or reaches nothing, send nothing.
-            slot.fill(R::ZERO);
-            for query in queries.rev().filter(|&q| self.sends(attention, q)) {
-                credit.later(isa, side, self.t, query..query + 1, slot);
+        let reach_the_end = |queries: &Range<usize>| {
+            let are_all = *reads == MemoryReads::All && queries.end == steps;
+            are_all && queries.start <= beyond && beyond < steps
+        };
+        for queries in spans {
+            if !self.rollout.fixed.is_empty() || !is_active {
+                // Queries whose result was fed from outside, or reaches nothing, send nothing.
+                let sends = |query: &usize| is_active && !self.rollout.is_fixed(attention, *query);
+                for query in queries.rev().filter(sends) {
+                    credit.later(isa, side, self.t, query..query + 1, slot);
+                }
+            } else if let Some(sums) = sums.as_deref_mut().filter(|_| reach_the_end(&queries)) {
+                let sums = &mut sums.sides[side as usize];
+                if sums.first != Some(first) {
+                    credit.later_of_neighbours(isa, side, first, beyond..steps, &mut sums.slots);
+                    sums.first = Some(first);
+                }
+                // The last queries come first: nothing was summed before.
+                slot.copy_from_slice(&sums.slots[(self.t - first) * len..][..len]);
+                credit.later(isa, side, self.t, queries.start..beyond, slot);
+            } else {
+                credit.later(isa, side, self.t, queries, slot);
             }
-        } else if let Some(ahead) = ahead.filter(|_| usable) {
-            let half = &mut ahead.halves[side as usize];
-            if half.first != Some(first) {
-                credit.later_of_neighbours(isa, side, first, beyond..steps, &mut half.slots);
-                half.first = Some(first);
-            }
-            slot.copy_from_slice(&half.slots[(self.t - first) * len..][..len]);
-            credit.later(isa, side, self.t, queries.start..beyond, slot);
-        } else {
-            slot.fill(R::ZERO);
-            credit.later(isa, side, self.t, queries, slot);
         }
         slot
     }
-}
-
-impl<R: Real> Later<'_, R> {
-    fn sends(&self, attention: Site, query: usize) -> bool {
-        self.rollout.program().step.active[attention] && !self.rollout.is_fixed(attention, query)
-    }
-}
-
-/// How an adjoint leaves for an operand.
-pub(super) fn leave<R>(flow: Flow) -> Leave<R> {
-    if flow.adds() { Leave::Add } else { Leave::Store }
 }

@@ -1,16 +1,17 @@
 //! What parameters receive: one product per linear site and chunk of steps, norms, and the end of a pass.
 
+use backcut_kernels::norm::layer_norm_gradient;
 use backcut_kernels::product::{Blocks, bias_gradient, weight_gradient};
-use backcut_kernels::{Aligned, Real, norm};
+use backcut_kernels::{Aligned, Real};
 
-use super::add;
-use crate::collected::{Collected, Source};
-use crate::local::Adjoints;
-use crate::model::Model;
-use crate::program::LinearSite;
-use crate::rollout::Rollout;
-use crate::trace::Site;
-use crate::workspace::Workspace;
+use super::{Adjoints, add};
+use crate::backward::collected::{Collected, Source};
+use crate::backward::workspace::Workspace;
+use crate::compile::program::LinearSite;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
+use crate::ops::{At, LayerNorm};
+use crate::trace::Scope;
 
 impl<R: Real> Workspace<R> {
     /// A linear site whose value was overridden: its weights receive nothing at this step.
@@ -22,20 +23,21 @@ impl<R: Real> Workspace<R> {
         }
     }
 
-    pub(super) fn norm_gradient(
+    /// What a layer norm's gain and bias receive at a step.
+    pub(crate) fn norm_gradient(
         &mut self,
         model: &Model<R>,
-        site: Site,
-        x: &[R],
-        saved: &[R],
-        gain: usize,
-        bias: usize,
-        in_condition: bool,
+        rollout: &Rollout<R>,
+        norm: &LayerNorm,
+        At { scope, site, t }: At,
     ) {
-        let (graph, adjoints) = if in_condition {
-            (&self.program.condition, &self.condition_adjoints)
-        } else {
-            (&self.program.step, &self.adjoints)
+        let (record, &LayerNorm { gain, bias, .. }) = (rollout.record(scope), norm);
+        let x = &record.values[record.frame.range(norm.x, t)];
+        let saved = &record.saved[record.frame.saved(site, t)];
+        let graph = self.program.graph(scope);
+        let adjoints = match scope {
+            Scope::Step => &self.adjoints,
+            Scope::Condition => &self.condition_adjoints,
         };
         let parameters = self.program.layout().parameters();
         let width = graph.width(site);
@@ -50,9 +52,9 @@ impl<R: Real> Workspace<R> {
             let first = &mut head[parameters[low].range()];
             let second = &mut tail[..parameters[high].len()];
             let (dgain, dbias) = if gain < bias { (first, second) } else { (second, first) };
-            for lane in group.first_lane..group.first_lane + group.lanes {
+            for lane in group.lanes() {
                 let dy = &adjoints.data[adjoints.range(site, lane)];
-                norm::layer_norm_gradient(model.isa(), width, x, saved, dy, dgain, dbias);
+                layer_norm_gradient(model.isa(), width, x, saved, dy, dgain, dbias);
             }
         }
     }

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use backcut_kernels::Real;
 
 use super::inputs::{OracleError, OracleInputs, OracleSpec};
-use crate::forward::{Fed, ForwardSpec, Mask, MemoryReads};
-use crate::rollout::Rollout;
+use crate::forward::rollout::Rollout;
+use crate::forward::spec::{Fed, ForwardSpec, Mask, MemoryReads};
 
 fn write<R: Real>(
     to: Option<&mut [R]>,

@@ -1,7 +1,7 @@
 //! What a rollout of the oracle is given, and why it may refuse it.
 
 use super::edges::EdgeKind;
-use crate::program::Program;
+use crate::compile::program::Program;
 
 /// Everything a rollout is given from outside, in plain nested vectors.
 #[derive(Clone, PartialEq, Debug, Default)]

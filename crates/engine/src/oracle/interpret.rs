@@ -11,11 +11,12 @@ use super::edges::{EdgeKey, EdgeKind, Edges, Fate, memory_fate};
 use super::inputs::{
     FixedValues, Objective, OracleError, OracleInputs, OracleSpec, WrongEdge, check,
 };
-use super::operations::{Columns, Parameters, attention, within_step};
+use super::operations::{Columns, Parameters, Row, attention};
 use super::tape::{Scalar, Tape};
+use crate::compile::program::Program;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
-use crate::program::Program;
-use crate::trace::{Node, Op, Site};
+use crate::ops::{Attend, Cross, Input, Linear, Op, Recall, Register, SetAttend, State, StepRow};
+use crate::trace::{Node, Site};
 
 /// A rollout and its gradient under one cut.
 #[derive(Clone, PartialEq, Debug)]
@@ -145,13 +146,12 @@ impl<'t> Run<'_, 't> {
         for node in self.program.condition_nodes() {
             let site: Vec<Columns<'t>> = (0..tokens.len())
                 .map(|token| match node.op {
-                    Op::Input(i) => constants(&self.inputs.condition[i][self.row][token]),
-                    Op::SetAttend { q, key, value, heads } => {
+                    Op::Input(Input(i)) => constants(&self.inputs.condition[i][self.row][token]),
+                    Op::SetAttend(SetAttend { q, key, value, heads }) => {
                         let (keys, values) = read_tokens(&tokens, key, value);
                         attention(&tokens[token][q], &keys, &values, heads)
                     }
-                    _ => within_step(&node.op, node.width, &tokens[token], self.parameters)
-                        .unwrap_or_default(),
+                    _ => self.within_step(node, &tokens[token]),
                 })
                 .collect();
             for (sites, columns) in tokens.iter_mut().zip(site) {
@@ -161,30 +161,35 @@ impl<'t> Run<'_, 't> {
         tokens
     }
 
+    /// An instruction that reads nothing but earlier sites of its own step and row.
+    fn within_step(&self, node: &Node, sites: &[Columns<'t>]) -> Columns<'t> {
+        let row = Row { width: node.width, sites, parameters: self.parameters };
+        node.op.oracle(&row).expect("the interpreter knows what reads beyond its step")
+    }
+
     /// Every site of step `t`, in one copy.
     fn step(&mut self, copy: usize, t: usize) -> Result<Sites<'t>, OracleError> {
         let program = self.program;
         let mut sites = Sites::new();
         for (site, node) in program.nodes().iter().enumerate() {
             let columns = match node.op {
-                Op::Input(i) => constants(&self.inputs.inputs[i][t][self.row]),
-                Op::State(i) => self.state(i, copy, t),
-                Op::Register(i) => self.register(i, copy, t),
-                Op::StepRow(table) => self.parameters.row(table, t).to_vec(),
-                Op::Attend { q, key, value, cache, heads } => {
+                Op::Input(Input(i)) => constants(&self.inputs.inputs[i][t][self.row]),
+                Op::State(State(i)) => self.state(i, copy, t),
+                Op::Register(Register(i)) => self.register(i, copy, t),
+                Op::StepRow(StepRow(table)) => self.parameters.row(table, t).to_vec(),
+                Op::Attend(Attend { q, key, value, cache, heads }) => {
                     let (mut keys, mut values) = self.cache([key, value], cache, copy, t)?;
                     keys.push(sites[key].clone());
                     values.push(sites[value].clone());
                     attention(&sites[q], &keys, &values, heads)
                 }
-                Op::Cross { q, key, value, heads } => {
+                Op::Cross(Cross { q, key, value, heads }) => {
                     let (keys, values) = read_tokens(&self.condition, key, value);
                     attention(&sites[q], &keys, &values, heads)
                 }
-                Op::Recall(source) => self.condition[0][source].clone(),
+                Op::Recall(Recall(source)) => self.condition[0][source].clone(),
                 _ => {
-                    let columns = within_step(&node.op, node.width, &sites, self.parameters)
-                        .unwrap_or_default();
+                    let columns = self.within_step(node, &sites);
                     if self.is_dropped_read(node, t) { detach(&columns) } else { columns }
                 }
             };
@@ -268,8 +273,8 @@ impl<'t> Run<'_, 't> {
 
     /// Under `FD` a linear site that reads a register directly is a constant, as a stored key is.
     fn is_dropped_read(&self, node: &Node, t: usize) -> bool {
-        let Op::Linear { x, .. } = node.op else { return false };
-        let Op::Register(index) = self.program.nodes()[x].op else { return false };
+        let Op::Linear(Linear { x, .. }) = node.op else { return false };
+        let Op::Register(Register(index)) = self.program.nodes()[x].op else { return false };
         let kind = EdgeKind::Register(self.program.registers()[index].name.clone());
         t > self.spec.prefix
             && self.overridden(x, t).is_none()
@@ -319,11 +324,11 @@ impl<'t> Run<'_, 't> {
         match (self.fate(cache, j, t), &self.program.nodes()[site].op) {
             (Fate::Kept, _) => Ok(sites[site].clone()),
             (Fate::Dropped, _) => Ok(detach(&sites[site])),
-            (Fate::WeightOnly, &Op::Linear { x, weight, bias }) => {
-                Ok(self.parameters.linear(&detach(&sites[x]), weight, bias))
+            (Fate::WeightOnly, Op::Linear(linear)) => {
+                Ok(self.parameters.linear(&detach(&sites[linear.x]), linear))
             }
-            (Fate::Scaled, &Op::Linear { x, weight, bias }) => {
-                Ok(self.parameters.linear(&self.scaled(&sites[x]), weight, bias))
+            (Fate::Scaled, Op::Linear(linear)) => {
+                Ok(self.parameters.linear(&self.scaled(&sites[linear.x]), linear))
             }
             _ => Err(OracleError::NotProjected {
                 cut: self.cut.to_string(),

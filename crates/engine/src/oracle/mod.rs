@@ -27,8 +27,9 @@ pub use differences::{directional_derivative, random_direction};
 pub use edges::{EdgeKey, EdgeKind, Edges, Fate};
 pub use inputs::{FixedValues, Objective, OracleError, OracleInputs, OracleSpec, WrongEdge};
 pub use interpret::{OracleResult, interpret};
+pub(crate) use operations::{Columns, Row};
 pub use policy::{PolicyRollout, PolicySizes, policy_by_hand, trace_policy};
 pub use random_program::{
-    Random, random_cache_program, random_inputs, random_parameters, random_program,
+    Random, every_drift, random_cache_program, random_inputs, random_parameters, random_program,
 };
 pub use tape::{Adjoints, Scalar, Tape};

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use super::inputs::{OracleInputs, OracleSpec};
 use super::tape::{Scalar, Tape};
+use crate::compile::layout::{Init, Layout, Parameter};
+use crate::compile::program::Program;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
-use crate::layout::{Init, Layout, Parameter};
-use crate::program::Program;
 use crate::trace::{Trace, TraceError};
 
 /// Columns of the position, the velocity, the target and the action.

@@ -7,8 +7,9 @@
 //! second state. The dynamics contract and their terms are bounded, so values stay near one.
 
 use super::inputs::OracleInputs;
-use crate::layout::Init;
-use crate::program::Program;
+use crate::compile::layout::Init;
+use crate::compile::program::Program;
+use crate::ops::Op;
 use crate::trace::{Trace, TraceError, Var};
 
 /// A small deterministic generator (splitmix64); tests need no more, and no dependency.
@@ -53,20 +54,14 @@ impl Random {
 /// A bounded smooth function of `x`, one of those that dynamics are made of.
 fn drift<'t>(x: Var<'t>, random: &mut Random) -> Var<'t> {
     let bounded = x.tanh();
-    match random.between(0, 11) {
-        0 => x.sin(),
-        1 => x.cos(),
-        2 => x / (x.square() + 2.0),
-        3 => (bounded * 0.7).exp(),
-        4 => (bounded * 0.8).tan(),
-        5 => (x.square() + 1.0).sqrt().recip(),
-        6 => (x.square() + 1.5).ln() * 0.5,
-        7 => (bounded * 0.6).atanh(),
-        8 => x.sin_ratio(),
-        9 => (bounded * 0.6).atanh_ratio(),
-        10 => x.sigmoid(),
-        _ => -bounded * x.column(0).cos(),
-    }
+    let drifts = Op::drifts();
+    drifts[random.between(0, drifts.len() - 1)](x, bounded)
+}
+
+/// All functions of which random programs draw some, of one value.
+pub fn every_drift(x: Var<'_>) -> Vec<Var<'_>> {
+    let bounded = x.tanh();
+    Op::drifts().iter().map(|drift| drift(x, bounded)).collect()
 }
 
 /// What the layers of one program have in common.

@@ -7,6 +7,8 @@
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use crate::ops::Function;
+
 /// A parent's place and the slope towards it. Absent parents have slope zero and the node's own place.
 type Parent = (usize, f64);
 
@@ -126,98 +128,9 @@ impl Scalar<'_> {
         }
     }
 
-    /// d x^2 = 2 x
-    pub fn square(self) -> Self {
-        self.unary(self.value * self.value, 2.0 * self.value)
-    }
-
-    /// d 1/x = -1/x^2
-    pub fn recip(self) -> Self {
-        self.unary(1.0 / self.value, -1.0 / (self.value * self.value))
-    }
-
-    /// d sqrt(x) = 1 / (2 sqrt(x))
-    pub fn sqrt(self) -> Self {
-        let root = self.value.sqrt();
-        self.unary(root, 0.5 / root)
-    }
-
-    /// d e^x = e^x
-    pub fn exp(self) -> Self {
-        self.unary(self.value.exp(), self.value.exp())
-    }
-
-    /// d ln(x) = 1/x
-    pub fn ln(self) -> Self {
-        self.unary(self.value.ln(), 1.0 / self.value)
-    }
-
-    /// d sin(x) = cos(x)
-    pub fn sin(self) -> Self {
-        self.unary(self.value.sin(), self.value.cos())
-    }
-
-    /// d cos(x) = -sin(x)
-    pub fn cos(self) -> Self {
-        self.unary(self.value.cos(), -self.value.sin())
-    }
-
-    /// d tan(x) = 1 / cos(x)^2
-    pub fn tan(self) -> Self {
-        self.unary(self.value.tan(), self.value.cos().powi(-2))
-    }
-
-    /// d tanh(x) = 1 / cosh(x)^2
-    pub fn tanh(self) -> Self {
-        self.unary(self.value.tanh(), self.value.cosh().powi(-2))
-    }
-
-    /// d atanh(x) = 1 / (1 - x^2)
-    pub fn atanh(self) -> Self {
-        self.unary(self.value.atanh(), 1.0 / ((1.0 - self.value) * (1.0 + self.value)))
-    }
-
-    /// d sigmoid(x) = sigmoid(x) sigmoid(-x)
-    pub fn sigmoid(self) -> Self {
-        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-        self.unary(sigmoid(self.value), sigmoid(self.value) * sigmoid(-self.value))
-    }
-
-    /// atanh(x)/x = sum of x^2n / (2n+1), by that series near zero where the quotient loses digits.
-    pub fn atanh_ratio(self) -> Self {
-        let x = self.value;
-        if x.abs() < 0.1 {
-            return self.even_series(|n| 1.0 / (2.0 * n + 1.0));
-        }
-        let value = x.atanh() / x;
-        self.unary(value, (1.0 / (1.0 - x * x) - value) / x)
-    }
-
-    /// sin(x)/x = sum of (-1)^n x^2n / (2n+1)!, by that series near zero.
-    pub fn sin_ratio(self) -> Self {
-        let x = self.value;
-        if x.abs() < 0.5 {
-            let mut coefficient = 1.0;
-            return self.even_series(|n| {
-                if n > 0.0 {
-                    coefficient /= -(2.0 * n) * (2.0 * n + 1.0);
-                }
-                coefficient
-            });
-        }
-        let value = x.sin() / x;
-        self.unary(value, (x.cos() - value) / x)
-    }
-
-    /// The sum of c(n) x^2n and its slope, the sum of 2n c(n) x^(2n-1).
-    fn even_series(self, mut coefficient: impl FnMut(f64) -> f64) -> Self {
-        let x = self.value;
-        let (mut value, mut slope) = (coefficient(0.0), 0.0);
-        for n in 1..=12 {
-            let c = coefficient(f64::from(n));
-            value += c * x.powi(2 * n);
-            slope += f64::from(2 * n) * c * x.powi(2 * n - 1);
-        }
+    /// A function of one argument, by the standard library.
+    pub(crate) fn apply(self, function: Function) -> Self {
+        let [value, slope] = function.oracle(self.value);
         self.unary(value, slope)
     }
 }
@@ -254,7 +167,7 @@ impl Div for Scalar<'_> {
 impl Neg for Scalar<'_> {
     type Output = Self;
     fn neg(self) -> Self {
-        self.unary(-self.value, -1.0)
+        self.apply(Function::Neg)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::policy::by_hand;
 use super::*;
+use crate::compile::program::Program;
 use crate::cut::Cut;
-use crate::program::Program;
 use crate::trace::Trace;
 
 const KINDS: [&str; 22] = [

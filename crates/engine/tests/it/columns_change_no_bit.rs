@@ -2,6 +2,7 @@
 //! The two ways give the same bits: values, losses, gradients under every cut, adjoints of taps.
 
 use crate::common::{Case, Float, KINDS, bits, cpu, cuts, spec};
+use backcut_engine::oracle::every_drift;
 use backcut_engine::{Model, Rollout, Seeds, Trace};
 use backcut_kernels::Isa;
 
@@ -118,7 +119,7 @@ pub fn every_narrow_instruction() -> Case {
         small.sin_ratio(),
     ];
     let mut sum = (part * part - part / unit.slice(2, 3)) / single;
-    for term in functions {
+    for term in functions.into_iter().chain(every_drift(small)) {
         sum = sum + term * single - small;
     }
     let sum = t.tap("sum", sum * 0.1);

@@ -1,54 +1,76 @@
-//! The functions of one and two arguments, each beside its slope.
+//! What a kernel must know of a function: its value and its slope, element by element.
+//!
+//! Which functions there are is the caller's business. A loop is compiled for one function, because a
+//! choice inside the loop would keep it scalar; so a set of functions is a type whose values choose
+//! *outside* the loop ([`AnyUnary`], [`AnyBinary`]). Every method below must be `#[inline(always)]`: what is not
+//! inlined into a kernel's target-feature wrapper is compiled without vector instructions.
 
 use crate::Real;
 
-/// A function of one argument, applied to every element.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Unary {
-    /// -x
-    Neg,
-    /// x^2
-    Square,
-    /// 1 / x
-    Recip,
-    /// sqrt(x)
-    Sqrt,
-    /// e^x
-    Exp,
-    /// ln(x)
-    Ln,
-    /// sin(x)
-    Sin,
-    /// cos(x)
-    Cos,
-    /// tan(x)
-    Tan,
-    /// tanh(x)
-    Tanh,
-    /// atanh(x)
-    Atanh,
-    /// 1 / (1 + e^-x)
-    Sigmoid,
-    /// atanh(z) / z, by its even series for |z| < 1e-3
-    AtanhRatio,
-    /// sin(h) / h, by its even series for |h| < 1e-1
-    SinRatio,
+/// Which numbers the slope of `y = f(x)` reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(missing_docs, reason = "the fields are the letters of the type's own line")]
+pub struct UnaryReads {
+    pub x: bool,
+    pub y: bool,
 }
 
-/// A function of two arguments of the same width, or of a wide one and a single column.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Binary {
-    /// a + b
-    Add,
-    /// a - b
-    Sub,
-    /// a * b
-    Mul,
-    /// a / b
-    Div,
+/// A function of one argument.
+pub trait UnaryFunction {
+    /// What [`UnaryFunction::slope`] reads; the other is not passed, it may not have been kept.
+    const READS: UnaryReads;
+    /// `f(x)`
+    fn value<R: Real>(x: R) -> R;
+    /// `df/dx`, given `y = f(x)`.
+    fn slope<R: Real>(x: R, y: R) -> R;
 }
 
-/// Which operand of a [`Binary`] an adjoint belongs to.
+/// One of several functions of one argument.
+pub trait AnyUnary: Copy {
+    /// Runs the loop compiled for this function.
+    fn choose<L: UnaryLoop>(self, body: L);
+}
+
+/// A loop over elements, for any one function.
+pub trait UnaryLoop {
+    /// The loop.
+    fn run<F: UnaryFunction>(self);
+}
+
+/// Which numbers the slope of one operand of `y = f(a, b)` reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(missing_docs, reason = "the fields are the letters of the type's own line")]
+pub struct BinaryReads {
+    pub a: bool,
+    pub b: bool,
+    pub y: bool,
+}
+
+/// A function of two arguments.
+pub trait BinaryFunction {
+    /// What the slopes towards `a` and towards `b` read.
+    const READS: [BinaryReads; 2];
+    /// `f(a, b)`
+    fn value<R: Real>(a: R, b: R) -> R;
+    /// `df/da`, given `y = f(a, b)`.
+    fn slope_a<R: Real>(a: R, b: R, y: R) -> R;
+    /// `df/db`, given `y = f(a, b)`.
+    fn slope_b<R: Real>(a: R, b: R, y: R) -> R;
+}
+
+/// One of several functions of two arguments.
+pub trait AnyBinary: Copy {
+    /// Runs the loop compiled for this function.
+    fn choose<L: BinaryLoop>(self, body: L);
+}
+
+/// A loop over pairs of elements, for any one function.
+pub trait BinaryLoop {
+    /// The loop.
+    fn run<F: BinaryFunction>(self);
+}
+
+/// Which operand of a [`BinaryFunction`] an adjoint belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
     /// `a`
@@ -57,70 +79,30 @@ pub enum Operand {
     Second,
 }
 
-/// Does `$body` with `$f` bound to the function that `$op` stands for. A macro, so that every loop is
-/// compiled for one function: a choice inside the loop would keep it scalar.
-macro_rules! unary_of {
-    ($op:expr, |$f:ident| $body:expr) => {
-        match $op {
-            Unary::Neg => unary_of!(@|$f| $body, |x: R| -x),
-            Unary::Square => unary_of!(@|$f| $body, |x: R| x * x),
-            Unary::Recip => unary_of!(@|$f| $body, |x: R| R::ONE / x),
-            Unary::Sqrt => unary_of!(@|$f| $body, R::sqrt),
-            Unary::Exp => unary_of!(@|$f| $body, R::exp),
-            Unary::Ln => unary_of!(@|$f| $body, R::ln),
-            Unary::Sin => unary_of!(@|$f| $body, R::sin),
-            Unary::Cos => unary_of!(@|$f| $body, R::cos),
-            Unary::Tan => unary_of!(@|$f| $body, R::tan),
-            Unary::Tanh => unary_of!(@|$f| $body, R::tanh),
-            Unary::Atanh => unary_of!(@|$f| $body, R::atanh),
-            Unary::Sigmoid => unary_of!(@|$f| $body, R::sigmoid),
-            Unary::AtanhRatio => unary_of!(@|$f| $body, $crate::ratios::atanh_ratio),
-            Unary::SinRatio => unary_of!(@|$f| $body, $crate::ratios::sin_ratio),
-        }
-    };
-    (@|$f:ident| $body:expr, $function:expr) => {{
-        let $f = $function;
-        $body
-    }};
+/// The slope towards one operand of a function.
+pub(crate) trait Slope {
+    const READS: BinaryReads;
+    const OPERAND: Operand;
+    fn of<R: Real>(a: R, b: R, y: R) -> R;
 }
-pub(crate) use unary_of;
 
-/// The same with the slope of the function, given its argument and its value.
-macro_rules! unary_slope {
-    ($op:expr, |$f:ident| $body:expr) => {
-        match $op {
-            Unary::Neg => unary_slope!(@|$f| $body, |_: R, _: R| -R::ONE),
-            Unary::Square => unary_slope!(@|$f| $body, |x: R, _: R| x + x),
-            Unary::Recip => unary_slope!(@|$f| $body, |_: R, y: R| -(y * y)),
-            Unary::Sqrt => unary_slope!(@|$f| $body, |_: R, y: R| R::from_f64(0.5) / y),
-            Unary::Exp => unary_slope!(@|$f| $body, |_: R, y: R| y),
-            Unary::Ln => unary_slope!(@|$f| $body, |x: R, _: R| R::ONE / x),
-            Unary::Sin => unary_slope!(@|$f| $body, |x: R, _: R| x.cos()),
-            Unary::Cos => unary_slope!(@|$f| $body, |x: R, _: R| -x.sin()),
-            Unary::Tan => unary_slope!(@|$f| $body, |_: R, y: R| y.mul_add(y, R::ONE)),
-            Unary::Tanh => unary_slope!(@|$f| $body, |_: R, y: R| R::ONE - y * y),
-            Unary::Atanh => unary_slope!(@|$f| $body, |x: R, _: R| R::ONE / (R::ONE - x * x)),
-            Unary::Sigmoid => unary_slope!(@|$f| $body, |_: R, y: R| y * (R::ONE - y)),
-            Unary::AtanhRatio => unary_slope!(@|$f| $body, $crate::ratios::atanh_ratio_slope),
-            Unary::SinRatio => unary_slope!(@|$f| $body, $crate::ratios::sin_ratio_slope),
-        }
-    };
-    (@|$f:ident| $body:expr, $slope:expr) => {{
-        let $f = $slope;
-        $body
-    }};
+pub(crate) struct TowardsFirst<F>(F);
+pub(crate) struct TowardsSecond<F>(F);
+
+impl<F: BinaryFunction> Slope for TowardsFirst<F> {
+    const READS: BinaryReads = F::READS[0];
+    const OPERAND: Operand = Operand::First;
+    #[inline(always)]
+    fn of<R: Real>(a: R, b: R, y: R) -> R {
+        F::slope_a(a, b, y)
+    }
 }
-pub(crate) use unary_slope;
 
-/// The adjoint of one operand, per element: `slope(a, b, y)`.
-#[inline(always)]
-pub(crate) fn slope_of<R: Real>(op: Binary, operand: Operand, a: R, b: R, y: R) -> R {
-    match (op, operand) {
-        (Binary::Add, _) | (Binary::Sub, Operand::First) => R::ONE,
-        (Binary::Sub, Operand::Second) => -R::ONE,
-        (Binary::Mul, Operand::First) => b,
-        (Binary::Mul, Operand::Second) => a,
-        (Binary::Div, Operand::First) => R::ONE / b,
-        (Binary::Div, Operand::Second) => -(y / b),
+impl<F: BinaryFunction> Slope for TowardsSecond<F> {
+    const READS: BinaryReads = F::READS[1];
+    const OPERAND: Operand = Operand::Second;
+    #[inline(always)]
+    fn of<R: Real>(a: R, b: R, y: R) -> R {
+        F::slope_b(a, b, y)
     }
 }

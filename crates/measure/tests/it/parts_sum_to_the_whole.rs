@@ -6,6 +6,7 @@ use backcut_measure::{
     ALL, GradientOptions, MeasureError, Measurement, Rig, age_bins, ages, geometry_of_gradients,
     gradient, measure,
 };
+use backcut_text::Hinted as _;
 
 #[test]
 fn squared_norms_of_groups_add_up() {

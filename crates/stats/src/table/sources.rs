@@ -281,8 +281,8 @@ mod tests {
     #[test]
     fn values_and_their_text_give_the_same_table() {
         let values = [("2", "a", 0.1 + 0.2), ("1", "a", -0.0), ("1", "b", 5e-324)];
-        let text: String = values.iter().map(|(s, c, v)| format!("{s},{c},{v:e}\n")).collect();
-        let read = read(&format!("source,arm,value\n{text}")).unwrap();
+        let lines = values.map(|(source, cell, value)| format!("{source},{cell},{value:e}"));
+        let read = read(&format!("source,arm,value\n{}\n", lines.join("\n"))).unwrap();
         let table = SourceTable::from_values(values).unwrap();
         assert_eq!(format!("{table:?}"), format!("{read:?}")); // tells -0 from 0
         let twice = SourceTable::from_values([("1", "a", 1.0), ("1", "a", 2.0)]).unwrap_err();

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use backcut_engine::CutError;
 use backcut_systems::{Built, Stream, SystemChoice};
+use backcut_text::nearest;
 use backcut_training::config::{MAX_UPDATES, evaluation_points};
 use serde_json::{Map, Value};
 
 use super::grid::check_label;
 use super::resolver::{Resolver, indices};
-use crate::error::{StudyError, nearest};
+use crate::error::StudyError;
 use crate::file::ArmTable;
 use crate::study::Arm;
 
@@ -125,10 +127,7 @@ impl Resolver<'_> {
         Ok(Arm {
             name: name.to_owned(),
             grid,
-            cut: table
-                .cut
-                .parse()
-                .map_err(|e: backcut_engine::CutError| StudyError::invalid(&e, e.hint()))?,
+            cut: table.cut.parse().map_err(StudyError::from_hinted::<CutError>)?,
             from,
             updates,
             stream: stream(table)?,
@@ -166,7 +165,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn build(&self, choice: &SystemChoice) -> Result<Arc<Built>, StudyError> {
-        self.catalogue.build(choice).map_err(|e| StudyError::invalid(&e, e.hint()))
+        self.catalogue.build(choice).map_err(StudyError::from_hinted)
     }
 
     fn evaluations(

@@ -2,9 +2,10 @@
 
 use backcut_ledger::Status;
 use backcut_stats::{Bound, Contrast, FamilyParams};
+use backcut_text::nearest;
 
 use super::resolver::Resolver;
-use crate::error::{StudyError, nearest};
+use crate::error::StudyError;
 use crate::file::FamilyTable;
 use crate::study::{Measured, StudyFamily};
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use backcut_text::nearest;
+
 use super::resolver::{Resolver, indices};
-use crate::error::{StudyError, nearest};
+use crate::error::StudyError;
 use crate::study::{Arm, Grid, Study};
 
 impl Resolver<'_> {

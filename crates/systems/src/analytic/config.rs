@@ -1,5 +1,8 @@
 //! The configuration as written, and the check that only a sound one passes.
 
+use std::borrow::Cow;
+
+use backcut_text::Hinted;
 use serde::{Deserialize, Serialize};
 
 use super::Analytic;
@@ -44,14 +47,14 @@ pub enum AnalyticError {
     Trace(#[from] backcut_engine::TraceError),
 }
 
-impl AnalyticError {
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
+impl Hinted for AnalyticError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Coupling(_) => "choose a finite coupling, such as 0.5",
             Self::Size { .. } => "steps and batch lie between 1 and 4096",
-            Self::Trace(error) => error.hint(),
+            Self::Trace(error) => return error.hint(),
         }
+        .into()
     }
 }
 
@@ -75,7 +78,7 @@ impl Settings for AnalyticConfig {
     type System = Analytic;
 
     fn build(&mut self) -> Result<Analytic, SettingsError> {
-        self.check().map_err(|error| SettingsError::new(&error, error.hint()))
+        self.check().map_err(SettingsError::from_hinted)
     }
 
     fn error(&self) -> Quantity {

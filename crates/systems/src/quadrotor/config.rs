@@ -122,7 +122,7 @@ impl Settings for QuadrotorConfig {
 
     fn build(&mut self) -> Result<Quadrotor, SettingsError> {
         let checked = self.clone().check();
-        let system = checked.map_err(|error| SettingsError::new(&error, error.hint()))?;
+        let system = checked.map_err(SettingsError::from_hinted)?;
         self.clone_from(system.config());
         Ok(system)
     }

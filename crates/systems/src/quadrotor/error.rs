@@ -1,6 +1,9 @@
 //! Configurations that describe no quadrotor.
 
+use std::borrow::Cow;
+
 use backcut_engine::TraceError;
+use backcut_text::Hinted;
 
 use super::MAX_STEPS;
 
@@ -34,15 +37,14 @@ pub enum QuadrotorError {
     Policy(#[from] TraceError),
 }
 
-impl QuadrotorError {
-    /// What to do about it.
-    pub fn hint(&self) -> String {
+impl Hinted for QuadrotorError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Reading(_) => "write a standard deviation in m/s, as 0.20, or `hidden`".into(),
             Self::Noise(_) => "the standard deviation is a finite number of m/s, 0 or more".into(),
             Self::Spread { .. } => "a spread is a finite number, 0 or more".into(),
             Self::Size { name: "policy.steps", .. } => {
-                format!("a rollout has 1 to {MAX_STEPS} steps")
+                format!("a rollout has 1 to {MAX_STEPS} steps").into()
             }
             Self::Size { name: "policy.heads", .. } => {
                 "the number of heads must divide the policy's width".into()
@@ -50,7 +52,7 @@ impl QuadrotorError {
             Self::Size { .. } => {
                 "use 1 to 4096 (width, batch), 1 to 64 (layers), 1 to 16384 (hidden)".into()
             }
-            Self::Policy(error) => error.hint().to_owned(),
+            Self::Policy(error) => error.hint(),
         }
     }
 }

@@ -8,6 +8,7 @@ use backcut_systems::{
     AdamWSettings, BatchKey, Catalogue, Optimizer, SampleError, Settings, SettingsError, System,
     SystemChoice,
 };
+use backcut_text::Hinted as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -49,7 +50,7 @@ impl Settings for Pushed {
         t.next("x", next);
         let loss = if self.phase() == "pretraining" { next.square() } else { next.square() * 2.0 };
         t.loss(loss);
-        let program = t.compile().map_err(|e| SettingsError::new(&e, e.hint()))?;
+        let program = t.compile()?;
         Ok(Point { program: Arc::new(program), data: self.data.clone() })
     }
 

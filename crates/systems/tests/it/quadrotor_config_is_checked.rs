@@ -2,6 +2,7 @@
 
 use backcut_systems::System;
 use backcut_systems::quadrotor::{QuadrotorConfig, QuadrotorError, VelocityReading};
+use backcut_text::Hinted as _;
 
 #[test]
 fn readings_parse_and_print_in_one_form() {

@@ -8,6 +8,8 @@ use backcut_engine::{
 use backcut_kernels::Isa;
 use backcut_kernels::optim::AdamW;
 
+use crate::exit::Told as _;
+
 /// The quadrotor study's settings.
 const ADAMW: AdamW = AdamW { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 };
 const CLIP: f64 = 1.0;
@@ -35,8 +37,8 @@ impl Learner {
         let executor: Box<dyn Executor<f32>> = Box::new(Cpu::on(isa));
         let moments = Moments::zeros(params.len());
         let model = executor.model(program, params)?;
-        let rollout = executor.rollout(program, rows, steps, spec)?;
-        let workspace = executor.workspace(&rollout, cuts)?;
+        let rollout = executor.rollout(program, rows, steps, spec).told()?;
+        let workspace = executor.workspace(&rollout, cuts).told()?;
         Ok(Self { executor, model, rollout, workspace, moments, updates: 0 })
     }
 
@@ -83,7 +85,7 @@ impl Learner {
 
     /// The gradients of all cuts.
     pub fn backward(&mut self) -> anyhow::Result<()> {
-        Ok(self.executor.backward(&self.model, &self.rollout, &mut self.workspace)?)
+        self.executor.backward(&self.model, &self.rollout, &mut self.workspace).told()
     }
 
     /// Clips by the global norm, takes AdamW's step, packs the new weights.

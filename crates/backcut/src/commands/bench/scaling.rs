@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::learner::Learner;
 use super::{median, system, timed};
+use crate::exit::Told as _;
 use crate::shape::Shape;
 
 /// Updates of a unit in one timing.
@@ -100,7 +101,7 @@ pub fn over_threads(
     let mut units = [unit()?, unit()?];
     let train = |unit: &mut Trainer<'_, f32>| -> anyhow::Result<()> {
         for _ in 0..UPDATES {
-            unit.step()?;
+            unit.step().told()?;
         }
         Ok(())
     };

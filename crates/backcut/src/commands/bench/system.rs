@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::learner::Learner;
 use super::{median, timed};
 use crate::common::described;
+use crate::exit::Told as _;
 use backcut_text::thousands;
 
 /// Updates in a row: the first finds what the others left in the caches and is not counted.
@@ -78,7 +79,7 @@ pub fn trainer<'s>(
     cut: Cut,
 ) -> anyhow::Result<Trainer<'s, f32>> {
     let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer };
-    Ok(Trainer::new(executor, built.system(), arm)?)
+    Trainer::new(executor, built.system(), arm).told()
 }
 
 /// The same with room for several graphs, which training does not need.
@@ -105,11 +106,11 @@ pub fn measure(isa: Isa, tools: Tools, built: &Built, rounds: usize) -> anyhow::
         trainers.push(trainer(executor, built, Cut::FF)?);
     }
     let mut six = learner(isa, all, &Cut::SIX)?;
-    let mut panel = Evaluator::<f32>::new(executor, all)?;
+    let mut panel = Evaluator::<f32>::new(executor, all).told()?;
     let mut times = vec![Vec::new(); trainers.len() + 2];
     for _ in 0..rounds {
         for (trainer, times) in trainers.iter_mut().zip(&mut times) {
-            burst(times, || trainer.step().map(|_| ()).map_err(Into::into))?;
+            burst(times, || trainer.step().map(|_| ()).told())?;
         }
         let times = &mut times[trainers.len()..];
         burst(&mut times[0], || six.differentiate(|update, into| fill(all, update, into)))?;

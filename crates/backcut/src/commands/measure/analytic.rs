@@ -15,9 +15,8 @@ use backcut_tables::{Plain, to_csv};
 use serde_json::json;
 
 use super::output::write;
-use super::states::at;
 use super::table::defined;
-use crate::exit::Verdict;
+use crate::exit::{Told as _, Verdict};
 use backcut_text::thousands;
 
 /// Step size and prior variance ((m/s)^2) that the construction is shown with.
@@ -44,8 +43,8 @@ pub fn run(args: &Args) -> Result<Verdict> {
         return Ok(Verdict::Fine);
     }
     let params = StudyParams::default();
-    let study = run_study(Cpu::detect(), &params).map_err(at("analytic"))?;
-    let summary = summarise(&study, params.updates).map_err(at("analytic"))?;
+    let study = run_study(Cpu::detect(), &params).told_at("analytic")?;
+    let summary = summarise(&study, params.updates).told_at("analytic")?;
     if args.json {
         println!("{}", as_json(&study, &summary));
     } else {

@@ -9,9 +9,9 @@ use backcut_training::Restored;
 use serde_json::{Map, Value};
 
 use super::output::Results;
-use super::states::{StateArgs, States, at};
+use super::states::{StateArgs, States};
 use super::table::{Look, Table, defined, wrapped};
-use crate::exit::{Verdict, user};
+use crate::exit::{Told as _, Verdict, user};
 use crate::settings::value;
 
 /// Options of `backcut measure any`.
@@ -54,12 +54,12 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let measurement = args.measurement()?;
     let states = args.states.restore(tools)?;
     let reference = args.reference.as_ref().map(|path| Restored::load(tools.catalogue, path));
-    let reference = reference.transpose().map_err(|e| user(&e, e.hint()))?;
+    let reference = reference.transpose().told()?;
     let reference = reference.as_ref().map(|state| Subject::of(tools.executor, state));
     let mut of_state = Vec::new();
     for state in &states.all {
         let found = measure(&measurement, &states.subject(state), reference.as_ref());
-        of_state.push(found.map_err(at(&state.label))?);
+        of_state.push(found.told_at(&state.label)?);
     }
     let results = Results::new(of_state);
     let text = text(&states, &results.summary);

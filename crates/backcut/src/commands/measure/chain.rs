@@ -8,9 +8,9 @@ use backcut_study::Tools;
 
 use super::figure::Lines;
 use super::output::Results;
-use super::states::{StateArgs, at};
+use super::states::StateArgs;
 use super::table::{Look, Table, defined, wrapped};
-use crate::exit::Verdict;
+use crate::exit::{Told as _, Verdict};
 
 /// Options of `backcut measure chain`.
 #[derive(Debug, clap::Args)]
@@ -33,9 +33,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut of_state = Vec::new();
     for restored in &states.all {
         let subject = states.subject(restored);
-        let mut rig =
-            Rig::new(subject.executor, subject.system, &[]).map_err(at(&restored.label))?;
-        of_state.push(chain(&mut rig, &subject, &options).map_err(at(&restored.label))?);
+        let mut rig = Rig::new(subject.executor, subject.system, &[]).told_at(&restored.label)?;
+        of_state.push(chain(&mut rig, &subject, &options).told_at(&restored.label)?);
     }
     let results = Results::new(of_state);
     let look = Look(&results.summary);

@@ -14,9 +14,9 @@ use backcut_training::{Arm, Trainer};
 
 use super::counting::{Asked, Counter, counted_updates};
 use super::output::Results;
-use super::states::{Named, StateArgs, States, at, parse_cuts};
+use super::states::{Named, StateArgs, States, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
-use crate::exit::{Verdict, user};
+use crate::exit::{Told as _, Verdict};
 use backcut_text::thousands;
 
 /// Updates in a row: the first finds what another cut left in the caches and is not counted.
@@ -53,7 +53,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         (args.only_updates, cuts.first(), states.all.first())
     {
         let mut trainer = trainer(&states, state, *cut)?;
-        counted_updates(&mut trainer, updates).map_err(|e| user(&e, e.hint()))?;
+        counted_updates(&mut trainer, updates).told()?;
         println!("{}", tools.executor.describe());
         return Ok(Verdict::Fine);
     }
@@ -64,8 +64,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut counter = Counter::new(args.instructions);
     for restored in &states.all {
         let system = restored.restored.built.system();
-        let mut findings =
-            update_bytes(tools.executor, system, &cuts).map_err(at(&restored.label))?;
+        let mut findings = update_bytes(tools.executor, system, &cuts).told_at(&restored.label)?;
         findings.extend(times(&states, restored, &cuts, args.rounds)?);
         findings.extend(counter.count(&restored.path, &cuts)?);
         of_state.push(findings);
@@ -95,11 +94,11 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 fn trainer<'s>(states: &'s States, state: &'s Named, cut: Cut) -> Result<Trainer<'s, f32>> {
     let Subject { executor, system, state, optimizer, key } = states.subject(state);
     let arm = Arm { cut, seed: key.seed, stream: key.stream, optimizer };
-    Trainer::resume(executor, system, arm, state.clone()).map_err(|e| user(&e, e.hint()))
+    Trainer::resume(executor, system, arm, state.clone()).told()
 }
 
 fn step(trainer: &mut Trainer<f32>) -> Result<()> {
-    trainer.step().map_err(|e| user(&e, e.hint()))?;
+    trainer.step().told()?;
     Ok(())
 }
 

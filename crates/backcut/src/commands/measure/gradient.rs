@@ -8,10 +8,10 @@ use backcut_study::Tools;
 
 use super::figure::{Dots, Lines, Point};
 use super::output::Results;
-use super::states::{StateArgs, at, parse_cuts};
+use super::states::{StateArgs, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
 use crate::common::parse_cut;
-use crate::exit::Verdict;
+use crate::exit::{Told as _, Verdict};
 
 /// Options of `backcut measure gradient`.
 #[derive(Debug, clap::Args)]
@@ -47,10 +47,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let rig = match &mut rigs[states.system_of(restored)] {
             Some(rig) => rig,
             empty => empty.insert(
-                Rig::new(subject.executor, subject.system, &cuts).map_err(at(&restored.label))?,
+                Rig::new(subject.executor, subject.system, &cuts).told_at(&restored.label)?,
             ),
         };
-        of_state.push(gradient(rig, &subject, &options).map_err(at(&restored.label))?);
+        of_state.push(gradient(rig, &subject, &options).told_at(&restored.label)?);
     }
     let results = Results::new(of_state);
     let look = Look(&results.summary);

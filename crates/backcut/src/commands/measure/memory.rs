@@ -6,9 +6,9 @@ use backcut_measure::{Finding, Measurement, measure};
 use backcut_study::Tools;
 
 use super::output::{Results, write};
-use super::states::{Named, StateArgs, States, at};
+use super::states::{Named, StateArgs, States};
 use super::table::{Look, Table, defined, wrapped};
-use crate::exit::Verdict;
+use crate::exit::{Told as _, Verdict};
 
 /// Options of `backcut measure memory`.
 #[derive(Debug, clap::Args)]
@@ -61,7 +61,7 @@ fn of_state(states: &States, state: &Named, windows: &[usize]) -> Result<Vec<Fin
     let subject = states.subject(state);
     let mut findings: Vec<Finding> = Vec::new();
     for measurement in &measurements {
-        for finding in measure(measurement, &subject, None).map_err(at(&state.label))? {
+        for finding in measure(measurement, &subject, None).told_at(&state.label)? {
             // Masking and donors both start from the same evaluation.
             if Look(&findings).find(&finding.quantity, "", &finding.part).is_none() {
                 findings.push(finding);

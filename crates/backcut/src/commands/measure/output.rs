@@ -10,7 +10,7 @@ use backcut_training::write_atomically;
 use serde_json::{Value, json};
 
 use super::states::{StateArgs, States};
-use crate::exit::user;
+use crate::common::cannot_write;
 
 /// What was found at every state, and over all of them.
 pub struct Results {
@@ -113,11 +113,4 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
     }
     write_atomically(path, bytes).map_err(|e| cannot_write(path, &e))
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    user(
-        format!("{}: {error}", path.display()),
-        "check the folder, its permissions and the free space",
-    )
 }

@@ -9,9 +9,9 @@ use backcut_study::Tools;
 use backcut_training::Restored;
 
 use super::output::Results;
-use super::states::{StateArgs, States, at};
+use super::states::{StateArgs, States};
 use super::table::{Look, Table, defined, wrapped};
-use crate::exit::{Verdict, user};
+use crate::exit::{Told as _, Verdict, user};
 
 /// Options of `backcut measure probe`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let states = args.states.restore(tools)?;
     let reference = args.reference.as_ref().map(|path| Restored::load(tools.catalogue, path));
-    let reference = reference.transpose().map_err(|e| user(&e, e.hint()))?;
+    let reference = reference.transpose().told()?;
     let reference = reference.as_ref().map(|state| Subject::of(tools.executor, state));
     let target = match (&args.target, states.all.first().and_then(|s| s.restored.built.latent)) {
         (Some(target), _) => target.clone(),
@@ -45,9 +45,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut found = Vec::new();
     for state in &states.all {
         let subject = states.subject(state);
-        let mut findings = probe(&subject, None, &options).map_err(at(&state.label))?;
+        let mut findings = probe(&subject, None, &options).told_at(&state.label)?;
         if let Some(reference) = &reference {
-            findings.extend(probe(&subject, Some(reference), &options).map_err(at(&state.label))?);
+            findings.extend(probe(&subject, Some(reference), &options).told_at(&state.label)?);
         }
         found.push(findings);
     }

@@ -7,9 +7,9 @@ use anyhow::Result;
 use backcut_measure::{Rig, Subject, replayed_hash};
 use backcut_training::{Folder, log};
 
-use super::states::{Named, States, at};
+use super::states::{Named, States};
 use super::table::wrapped;
-use crate::exit::user;
+use crate::exit::Told as _;
 
 /// What came of it.
 pub enum Replay {
@@ -80,7 +80,7 @@ pub fn replay(rig: &mut Rig<f32>, subject: &Subject, restored: &Named) -> Result
     if !path.is_file() {
         return Ok(Replay::NoRecord { log: path, update });
     }
-    let records = log::read(&path).map_err(|e| user(&e, e.hint()))?;
+    let records = log::read(&path).told()?;
     let recorded = |update: u64| records.iter().map(|r| r.update).find(|u| u.update == update);
     if let Some(before) = recorded(update - 1)
         && before.hash != subject.state.hash()
@@ -100,7 +100,7 @@ pub fn replay(rig: &mut Rig<f32>, subject: &Subject, restored: &Named) -> Result
         Rig::new(subject.executor, subject.system, &[cut])
             .and_then(|mut own| replayed_hash(&mut own, subject, cut))
     }
-    .map_err(at(&restored.label))?;
+    .told_at(&restored.label)?;
     Ok(if hash == after.hash {
         Replay::Bitwise { update, hash }
     } else {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use backcut_engine::Cut;
-use backcut_measure::{MeasureError, Subject};
+use backcut_measure::Subject;
 use backcut_study::Tools;
 use backcut_systems::Built;
 use backcut_training::{Folder, Restored};
 
 use super::study_states::{Kept, kept};
 use crate::common::{described, parse_cut};
-use crate::exit::user;
+use crate::exit::Told as _;
 
 /// Options that every measurement shares.
 #[derive(Debug, clap::Args)]
@@ -81,7 +81,7 @@ impl StateArgs {
 impl States<'_> {
     fn add(&mut self, path: PathBuf, label: Option<String>) -> Result<()> {
         let restored = Restored::load(self.tools.catalogue, &path);
-        let restored = restored.map_err(|e| user(&e, e.hint()))?;
+        let restored = restored.told()?;
         let label = label.unwrap_or_else(|| self.label(&path, restored.header.update));
         self.all.push(Named { label, path, restored });
         Ok(())
@@ -132,9 +132,4 @@ impl States<'_> {
 /// Parses a list of cuts.
 pub fn parse_cuts(texts: &[String]) -> Result<Vec<Cut>> {
     texts.iter().map(|text| parse_cut(text)).collect()
-}
-
-/// An error of a measurement, with the state it happened at.
-pub fn at(label: &str) -> impl Fn(MeasureError) -> anyhow::Error {
-    move |error| user(format!("{label}: {error}"), error.hint())
 }

@@ -10,7 +10,7 @@ use backcut_study::{Store, UnitId};
 use backcut_tables::rows::UnitRow;
 use backcut_tables::{Work, from_csv, names};
 
-use crate::exit::user;
+use crate::exit::{Told as _, user};
 
 /// A kept checkpoint with its name.
 pub struct Kept {
@@ -24,7 +24,7 @@ pub struct Kept {
 pub fn kept(folder: &Path, of: &[String], at: Option<u64>) -> Result<Vec<Kept>> {
     let names = unit_names(&folder.join("tables"));
     let mut states = Vec::new();
-    let all = Store::new(folder).kept().map_err(|e| user(&e, e.hint()))?;
+    let all = Store::new(folder).kept().told()?;
     for (unit, update, path) in all {
         let name = names.get(&unit);
         let is_wanted = of.is_empty() || name.is_some_and(|n| of.contains(&n.0));

@@ -11,9 +11,9 @@ use super::figure::Dots;
 use super::gradient::{by_group, point};
 use super::output::Results;
 use super::replay::{Replay, replay};
-use super::states::{StateArgs, at, parse_cuts};
+use super::states::{StateArgs, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
-use crate::exit::Verdict;
+use crate::exit::{Told as _, Verdict};
 
 /// Options of `backcut measure update`.
 #[derive(Debug, clap::Args)]
@@ -52,11 +52,11 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let rig = match &mut rigs[states.system_of(restored)] {
             Some(rig) => rig,
             empty => empty.insert(
-                Rig::new(subject.executor, subject.system, &cuts).map_err(at(&restored.label))?,
+                Rig::new(subject.executor, subject.system, &cuts).told_at(&restored.label)?,
             ),
         };
         replays.push(replay(rig, &subject, restored)?);
-        of_state.push(update(rig, &subject, &options).map_err(at(&restored.label))?);
+        of_state.push(update(rig, &subject, &options).told_at(&restored.label)?);
     }
     let across = if states.all.len() > 1 { placement_follows_history(&of_state) } else { vec![] };
     let mut results = Results::new(of_state);

@@ -5,7 +5,7 @@ use backcut_engine::{Cut, MemoryReads};
 use backcut_paper::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 
 use crate::common::parse_cut;
-use crate::exit::UserError;
+use crate::exit::Told as _;
 use crate::shape::Shape;
 
 /// The four graphs, the other placement, and two segment lengths.
@@ -28,8 +28,7 @@ pub fn design() -> anyhow::Result<Vec<DesignEdges>> {
     let mut design = Vec::new();
     for (name, meaning) in CUTS {
         let cut: Cut = parse_cut(name)?;
-        let list = EdgeList::new(&program, STEPS, 0, &MemoryReads::All, cut)
-            .map_err(|e| UserError::new(&e).hint(e.hint()))?;
+        let list = EdgeList::new(&program, STEPS, 0, &MemoryReads::All, cut).told()?;
         let edges = list.edges().iter().map(design_edge).collect();
         design.push(DesignEdges { cut: name.into(), meaning: meaning.into(), steps: STEPS, edges });
     }

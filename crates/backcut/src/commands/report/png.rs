@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::exit::UserError;
+use crate::exit::user;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 const HINT: &str = "install Chromium (Debian: `apt-get install chromium`), or convert the SVG with another program";
@@ -50,10 +50,10 @@ pub fn write(svg: &str, file: &Path, image: &Path) -> anyhow::Result<()> {
             Ok(status) => {
                 let what =
                     format!("{browser} did not draw {}: it ended with {status}", file.display());
-                return Err(UserError::new(what).hint(HINT).into());
+                return Err(user(what, HINT));
             }
             Err(_) => {}
         }
     }
-    Err(UserError::new("no browser was found to draw a PNG").hint(HINT).into())
+    Err(user("no browser was found to draw a PNG", HINT))
 }

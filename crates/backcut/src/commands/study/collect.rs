@@ -8,8 +8,8 @@ use backcut_study::status::{UnitState, counts};
 use backcut_study::{Plan, Store, Study, Tools};
 use backcut_tables::rows::AnalysisRow;
 
-use super::{Target, user};
-use crate::exit::Verdict;
+use super::Target;
+use crate::exit::{Told as _, Verdict};
 
 /// Options of `backcut study collect`.
 #[derive(Debug, clap::Args)]
@@ -48,10 +48,10 @@ pub fn collect(
     parts: &[String],
     with_parquet: bool,
 ) -> Result<Vec<AnalysisRow>> {
-    let results = Results::read(study, plan, store).map_err(user)?;
-    let tables = results.tables(store, parts).map_err(user)?;
-    let about = results.about(store).map_err(user)?;
-    write(&tables, &about, store, folder, with_parquet).map_err(user)?;
+    let results = Results::read(study, plan, store).told()?;
+    let tables = results.tables(store, parts).told()?;
+    let about = results.about(store).told()?;
+    write(&tables, &about, store, folder, with_parquet).told()?;
     let states = counts(&results.states);
     let missing: Vec<String> = UnitState::ALL
         .iter()

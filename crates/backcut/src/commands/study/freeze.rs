@@ -7,8 +7,9 @@ use anyhow::{Context as _, Result};
 use backcut_ledger::{Body, Stamp, Utc, timestamp};
 use backcut_study::{Store, StudyError, Tools, commit};
 
-use super::{OUT, Target, user};
-use crate::exit::{UserError, Verdict};
+use super::{OUT, Target};
+use crate::common::cannot_write;
+use crate::exit::{Told as _, Verdict, user};
 use backcut_text::counted;
 
 /// Options of `backcut study freeze`.
@@ -53,7 +54,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if let Some(file) = &args.file {
         let (study, plan, store) =
             Target { file: file.clone(), out: args.out.clone() }.open(tools)?;
-        let head = commit::freeze(&study, &plan, &store, now()).map_err(user)?;
+        let head = commit::freeze(&study, &plan, &store, now()).told()?;
         println!("frozen: study {} ({} units)", study.name, plan.units.len());
         for family in &study.families {
             println!(
@@ -66,11 +67,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         println!("head    {head}");
     }
     if let Some(path) = &args.timestamp_request {
-        let ledger = commit::ledger(&store).map_err(user)?;
+        let ledger = commit::ledger(&store).told()?;
         if ledger.entries().is_empty() {
-            return Err(UserError::new("the ledger is empty: there is nothing to stamp")
-                .hint("freeze a study first")
-                .into());
+            let what = "the ledger is empty: there is nothing to stamp";
+            return Err(user(what, "freeze a study first"));
         }
         write(path, &timestamp::request(ledger.head()))?;
         println!("query   {} for head {}", path.display(), ledger.head());
@@ -83,31 +83,31 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 
 fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
     let bytes = std::fs::read(path).map_err(|error| {
-        UserError::new(format!("{}: {error}", path.display())).hint("give the authority's response")
+        user(format!("{}: {error}", path.display()), "give the authority's response")
     })?;
-    let mut ledger = commit::ledger(store).map_err(user)?;
+    let mut ledger = commit::ledger(store).told()?;
     let refuse = |error: timestamp::TimestampError| {
-        UserError::new(format!("{}: {error}", path.display()))
-            .hint("ask the authority again, with a query for the present head")
+        let what = format!("{}: {error}", path.display());
+        user(what, "ask the authority again, with a query for the present head")
     };
     let read = timestamp::verify(ledger.head(), &bytes, trust).map_err(refuse)?;
     let body = Stamp::of_response(&bytes).map_err(refuse)?;
     debug_assert!(matches!(body, Body::Timestamp(_)));
-    ledger.append(now(), body).map_err(|e| user(StudyError::from(e)))?;
+    ledger.append(now(), body).map_err(StudyError::from).told()?;
     println!("stamped the head at {} by {}", read.time, read.authority);
     Ok(())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes)
-        .map_err(|error| UserError::new(format!("{}: {error}", path.display())))
+        .map_err(|error| cannot_write(path, &error))
         .context("failed to write the query")
 }
 
 /// Runs `backcut study amend`.
 pub fn amend(args: &AmendArgs, tools: Tools) -> Result<Verdict> {
     let (study, plan, store) = args.target.open(tools)?;
-    let head = commit::amend(&study, &plan, &store, now(), &args.reason).map_err(user)?;
+    let head = commit::amend(&study, &plan, &store, now(), &args.reason).told()?;
     println!("amended: study {}\nhead    {head}", study.name);
     Ok(Verdict::Fine)
 }

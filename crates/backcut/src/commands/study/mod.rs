@@ -8,7 +8,7 @@ use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin};
 use backcut_systems::Catalogue;
 use clap::Subcommand;
 
-use crate::exit::{UserError, Verdict};
+use crate::exit::{Told as _, Verdict};
 
 pub mod collect;
 pub mod freeze;
@@ -97,7 +97,7 @@ pub struct Target {
 impl Target {
     /// Reads, resolves and plans.
     pub fn open(&self, tools: Tools) -> Result<(Study, Plan, Store)> {
-        let study = load(&self.file, tools.catalogue).map_err(user)?;
+        let study = load(&self.file, tools.catalogue).told()?;
         let plan = Plan::new(&study);
         Ok((study, plan, Store::new(&self.out)))
     }
@@ -121,25 +121,4 @@ pub fn load(file: &Path, catalogue: &Catalogue) -> Result<Study, StudyError> {
         ));
     }
     Study::load(file, catalogue)
-}
-
-/// A study's error as the user sees it; a bug is not one that the user made.
-pub fn user(error: StudyError) -> anyhow::Error {
-    match error {
-        StudyError::Bug { .. } => error.into(),
-        error => UserError::new(&error).hint(error.hint()).into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bug_is_no_error_of_the_user() {
-        let of_user = |error| user(error).is::<UserError>();
-        assert!(of_user(StudyError::invalid("updats", "updates")));
-        assert!(!of_user(StudyError::bug("a panic")));
-        assert_eq!(user(StudyError::bug("a panic")).to_string(), "a panic (this is a bug)");
-    }
 }

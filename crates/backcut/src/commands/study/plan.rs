@@ -8,8 +8,8 @@ use backcut_study::{Definition, Plan, Study, Tools};
 use backcut_training::{Arm, RunConfig, Trainer};
 use serde_json::json;
 
-use super::{Target, user};
-use crate::exit::{self, Verdict};
+use super::Target;
+use crate::exit::{Told as _, Verdict};
 use backcut_text::{counted, thousands};
 
 /// How long the machine is measured.
@@ -44,7 +44,7 @@ struct Speed {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let (study, plan, store) = args.target.open(tools)?;
-    let states = states(&plan, &store, Duration::from_mins(1)).map_err(user)?;
+    let states = states(&plan, &store, Duration::from_mins(1)).told()?;
     let total = Totals::of(&study, &plan, &states, checkpoint_bytes(&study, tools)?);
     let speed = if args.no_measure || total.left_updates == 0 {
         None
@@ -151,7 +151,7 @@ fn checkpoint_bytes(study: &Study, tools: Tools) -> Result<u64> {
     let Some((_, choice)) = study.grids.first().and_then(|grid| grid.conditions.first()) else {
         return Ok(0);
     };
-    let built = tools.catalogue.build(choice).map_err(|e| exit::user(&e, e.hint()))?;
+    let built = tools.catalogue.build(choice).told()?;
     Ok(12 * built.system().program().layout().len() as u64 + 4096)
 }
 
@@ -189,20 +189,20 @@ fn measure(study: &Study, plan: &Plan, tools: Tools) -> Result<Option<Speed>> {
         return Ok(None);
     };
     let Definition::Train(run) = plan.definition(study, first) else { return Ok(None) };
-    let built = tools.catalogue.build(&run.system).map_err(|e| exit::user(&e, e.hint()))?;
+    let built = tools.catalogue.build(&run.system).told()?;
     let RunConfig { cut, seed, stream, optimizer, .. } = run;
     let arm = Arm { cut, seed, stream, optimizer };
-    let mut trainer = Trainer::new(tools.executor, built.system(), arm)?;
-    trainer.step()?;
+    let mut trainer = Trainer::new(tools.executor, built.system(), arm).told()?;
+    trainer.step().told()?;
     let began = Instant::now();
     let mut times = Vec::new();
     while began.elapsed() < MEASURE {
         let start = Instant::now();
-        trainer.step()?;
+        trainer.step().told()?;
         times.push(start.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);
     let start = Instant::now();
-    trainer.evaluate()?;
+    trainer.evaluate().told()?;
     Ok(Some(Speed { update: times[times.len() / 2], panel: start.elapsed().as_secs_f64() }))
 }

@@ -13,10 +13,10 @@ use backcut_study::runner::{Event, RunOptions, Tally, run as run_units};
 use backcut_study::{Plan, Store, Study, Tools, commit};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use super::Target;
 use super::plan::words;
 use super::slurm::{self, SlurmArgs};
-use super::{Target, user};
-use crate::exit::{UserError, Verdict};
+use crate::exit::{Told as _, Verdict, user};
 use backcut_text::thousands;
 
 /// Options of `backcut study run`.
@@ -71,9 +71,7 @@ pub enum Executor {
 /// A number of seconds as it was typed.
 pub fn seconds(name: &str, value: f64) -> Result<Duration> {
     let checked = Duration::try_from_secs_f64(value);
-    checked.map_err(|_| {
-        UserError::new(format!("--{name} {value}")).hint("give a number of seconds").into()
-    })
+    checked.map_err(|_| user(format!("--{name} {value}"), "give a number of seconds"))
 }
 
 impl Args {
@@ -98,7 +96,7 @@ impl Args {
         ] {
             if is_given {
                 let what = format!("{option} with --executor slurm");
-                return Err(UserError::new(what).hint(hint).into());
+                return Err(user(what, hint));
             }
         }
         let stale_after = self.stale_after.unwrap_or(slurm::STALE_AFTER_SECS);
@@ -119,9 +117,7 @@ fn parse_shard(text: &str) -> Result<(u64, u64)> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
         Some((i, n)) if (1..=n).contains(&i) => Ok((i, n)),
-        _ => Err(UserError::new(format!("--shard {text}"))
-            .hint("write I/N, as 2/8: the second of eight")
-            .into()),
+        _ => Err(user(format!("--shard {text}"), "write I/N, as 2/8: the second of eight")),
     }
 }
 
@@ -132,14 +128,14 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     if let Some(option) = args.slurm.given() {
         let what = format!("{option} without --executor slurm");
-        return Err(UserError::new(what).hint("add --executor slurm, or leave it out").into());
+        return Err(user(what, "add --executor slurm, or leave it out"));
     }
     let options = args.options()?;
     let (study, plan, store) = args.target.open(tools)?;
     if args.dry_run {
         return dry_run(&study, &plan, &store, &options);
     }
-    commit::admit(&study, &plan, &store).map_err(user)?;
+    commit::admit(&study, &plan, &store).told()?;
     let stop = stop_on_signals()?;
     let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
     if stop.load(Ordering::Relaxed) && tally.left > 0 {
@@ -165,7 +161,7 @@ pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
 }
 
 fn dry_run(study: &Study, plan: &Plan, store: &Store, options: &RunOptions) -> Result<Verdict> {
-    let found = store.scan().map_err(user)?;
+    let found = store.scan().told()?;
     let mut count = 0;
     for unit in 0..plan.units.len() as u32 {
         let is_ours = options
@@ -188,7 +184,7 @@ fn dry_run(study: &Study, plan: &Plan, store: &Store, options: &RunOptions) -> R
 
 /// A last chance to freeze.
 pub fn note_if_not_frozen(study: &Study, store: &Store) -> Result<()> {
-    let ledger = commit::ledger(store).map_err(user)?;
+    let ledger = commit::ledger(store).told()?;
     if ledger.latest_entry(&study.name).is_none() && !study.families.is_empty() {
         eprintln!("note: study {} is not frozen: no row of it can be prespecified", study.name);
     }
@@ -205,14 +201,14 @@ pub fn run_study(
     stop: &AtomicBool,
 ) -> Result<Tally> {
     note_if_not_frozen(study, store)?;
-    let found = store.scan().map_err(user)?;
+    let found = store.scan().told()?;
     let is_left = |u: &u32| !found.contains_key(&plan.units[*u as usize].id);
     let left = (0..plan.units.len() as u32).filter(is_left);
     let total = left.map(|u| plan.work(study, u)).sum::<u64>();
     let mut view = View::new(study, plan, total, options);
     let tally = run_units(study, plan, store, tools, options, stop, &mut |event| view.hear(&event));
     view.end();
-    let tally = tally.map_err(user)?;
+    let tally = tally.told()?;
     let Tally { units, reused, computed, failed, blocked, left } = tally;
     let mut words =
         format!("{}: {units} units: {reused} were there, {computed} computed", study.name);

@@ -13,8 +13,8 @@ use backcut_study::status::{UnitState, counts, states};
 use backcut_study::{Study, Tools, commit};
 
 use super::freeze::now;
-use super::{Target, is_builtin, user};
-use crate::exit::{UserError, Verdict};
+use super::{Target, is_builtin};
+use crate::exit::{Told as _, Verdict, user};
 use backcut_text::thousands;
 
 /// On a shared file system a sign of life may be seen late; so others are given longer than here.
@@ -105,12 +105,12 @@ pub struct Args {
 /// Runs `backcut study resubmit`.
 pub fn resubmit(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = backcut_study::Store::new(&args.target.out);
-    let study = super::load(&args.target.file, tools.catalogue).map_err(user)?;
-    if SubmissionFolder::new(&store, &study.name).jobs().map_err(user)?.is_none() {
+    let study = super::load(&args.target.file, tools.catalogue).told()?;
+    if SubmissionFolder::new(&store, &study.name).jobs().told()?.is_none() {
         let what =
             format!("study {} was never submitted from {}", study.name, args.target.out.display());
         let hint = "submit it (`backcut study run FILE --executor slurm`), or check --out";
-        return Err(UserError::new(what).hint(hint).into());
+        return Err(user(what, hint));
     }
     let submission = Submission {
         target: &args.target,
@@ -155,7 +155,7 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
     let target = Target { out, ..asked.target.clone() };
     let (study, plan, store) = target.open(tools)?;
     let submissions = SubmissionFolder::new(&store, &study.name);
-    let states = states(&plan, &store, asked.stale_after).map_err(user)?;
+    let states = states(&plan, &store, asked.stale_after).told()?;
     let due = due(&states, asked.only_failed);
     let options = asked.slurm.options();
     let tasks = options.nodes.map_or(1, NonZeroU32::get);
@@ -167,18 +167,18 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
     let copy = if is_builtin(&target.file) {
         None
     } else {
-        Some(StudyCopy::read(&target.file, tools.catalogue).map_err(user)?)
+        Some(StudyCopy::read(&target.file, tools.catalogue).told()?)
     };
     let scripts = |number: u32| -> Result<[(Kind, String); 2]> {
         let file = copy.as_ref().map_or(target.file.clone(), |c| c.file(&submissions.copy(number)));
         let (program, run) = (program()?, asked.of_run());
         let commands = Commands::new(&study.name, number, &program, &file, &target.out, &run);
-        let commands = commands.map_err(user)?;
+        let commands = commands.told()?;
         let array = array_script(&commands, &shards, &options);
         Ok([(Kind::Array, array), (Kind::Collect, collect_script(&commands, &options))])
     };
     if asked.dry_run {
-        let number = submissions.next().map_err(user)?;
+        let number = submissions.next().told()?;
         for (kind, text) in scripts(number)? {
             println!("# {}\n{text}", submissions.script(number, kind).display());
         }
@@ -186,16 +186,16 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
         return Ok(Verdict::Fine);
     }
     scripts(0)?; // what can not be written should fail before anything is
-    commit::is_new(&study, &store).map_err(user)?;
+    commit::is_new(&study, &store).told()?;
     super::run::note_if_not_frozen(&study, &store)?;
     let is_first = !target.out.exists();
-    let number = submissions.reserve().map_err(user)?;
+    let number = submissions.reserve().told()?;
     if let Some(copy) = &copy {
-        copy.write(&submissions.copy(number), tools.catalogue).map_err(user)?;
+        copy.write(&submissions.copy(number), tools.catalogue).told()?;
     }
     let mut array = None;
     for (kind, text) in scripts(number)? {
-        let script = submissions.write(number, kind, &text).map_err(user)?;
+        let script = submissions.write(number, kind, &text).told()?;
         let job = sbatch(&script, array).inspect_err(|_| {
             // Whoever corrects the options should not meet what was refused.
             if array.is_none() {
@@ -203,7 +203,7 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
                 let _ = is_first.then(|| std::fs::remove_dir(&target.out)); // if it is empty
             }
         });
-        let job = job.map_err(user)?;
+        let job = job.told()?;
         let words = format!("{} of {}", shards.array(), shards.count);
         let submitted = Submitted {
             job,
@@ -212,9 +212,9 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
             shards: (kind == Kind::Array).then_some(words),
             utc: now(),
         };
-        submissions.note(&submitted).map_err(user)?;
+        submissions.note(&submitted).told()?;
         if kind == Kind::Array {
-            commit::admit(&study, &plan, &store).map_err(user)?;
+            commit::admit(&study, &plan, &store).told()?;
             println!("{}", describe(&study, &shards));
         }
         let word = if kind == Kind::Array { "array" } else { "collect" };
@@ -242,14 +242,14 @@ fn program() -> Result<PathBuf> {
     let program = std::env::current_exe().context("failed to find this program")?;
     if !program.exists() {
         let what = format!("{}: this program is gone", program.display());
-        return Err(UserError::new(what).hint("it was replaced while it ran: try again").into());
+        return Err(user(what, "it was replaced while it ran: try again"));
     }
     Ok(program)
 }
 
 /// Two arrays over the same units are harmless, but they wait for one another.
 fn warn_of_jobs(submissions: &SubmissionFolder) -> Result<()> {
-    let Some(jobs) = submissions.jobs().map_err(user)? else { return Ok(()) };
+    let Some(jobs) = submissions.jobs().told()? else { return Ok(()) };
     let arrays: Vec<u64> = jobs.iter().filter(|j| j.kind == Kind::Array).map(|j| j.job).collect();
     match ask(&arrays) {
         Queue::Silent(why) => eprintln!("note: earlier jobs can not be looked up: {why}"),

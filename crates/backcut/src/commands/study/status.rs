@@ -9,9 +9,9 @@ use backcut_study::summary::{OutcomeSummary, Summary};
 use backcut_study::{Plan, Recorded, Store, Study, Tools, commit};
 use serde_json::json;
 
+use super::Target;
 use super::slurm::tasks;
-use super::{Target, user};
-use crate::exit::Verdict;
+use crate::exit::{Told as _, Verdict};
 use backcut_text::thousands;
 
 /// Options of `backcut study status`.
@@ -30,7 +30,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let (study, plan, store) = args.target.open(tools)?;
-    let states = states(&plan, &store, Duration::from_mins(1)).map_err(user)?;
+    let states = states(&plan, &store, Duration::from_mins(1)).told()?;
     let counts = counts(&states);
     if args.json {
         let map: serde_json::Map<String, serde_json::Value> = UnitState::ALL
@@ -71,7 +71,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 }
 
 fn frozen(study: &Study, store: &Store) -> Result<()> {
-    let ledger = commit::ledger(store).map_err(user)?;
+    let ledger = commit::ledger(store).told()?;
     match ledger.latest_entry(&study.name) {
         Some(entry) if entry.frozen().is_some_and(|f| f.canonical == study.canonical) => {
             println!("  frozen       {} in entry {}", entry.utc, entry.index);
@@ -84,7 +84,7 @@ fn frozen(study: &Study, store: &Store) -> Result<()> {
 
 /// The jobs that were submitted, if any were, and what of them is in the queue.
 fn in_queue(study: &Study, store: &Store) -> Result<Option<(Vec<u64>, Queue)>> {
-    let Some(jobs) = SubmissionFolder::new(store, &study.name).jobs().map_err(user)? else {
+    let Some(jobs) = SubmissionFolder::new(store, &study.name).jobs().told()? else {
         return Ok(None);
     };
     let jobs: Vec<u64> = jobs.iter().map(|job| job.job).collect();
@@ -120,7 +120,7 @@ fn failures(study: &Study, plan: &Plan, store: &Store, states: &[UnitState]) -> 
     let failed: Vec<usize> =
         (0..states.len()).filter(|&u| states[u] == UnitState::Failed).collect();
     for &unit in failed.iter().take(20) {
-        let summary = Summary::load(store, &plan.units[unit].id, Recorded::Failed).map_err(user)?;
+        let summary = Summary::load(store, &plan.units[unit].id, Recorded::Failed).told()?;
         if let OutcomeSummary::Failed { what } = summary.outcome {
             println!("  failed: {}: {what}", plan.words(study, unit as u32));
         }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_study::{Store, Tools, replay, verify};
 
-use super::user;
-use crate::exit::Verdict;
+use crate::exit::{Told as _, Verdict};
 use backcut_text::thousands;
 
 /// Options of `backcut study verify`.
@@ -34,7 +33,7 @@ pub struct ReplayArgs {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
-    let found = verify::verify(&args.dir, args.trust.as_deref()).map_err(user)?;
+    let found = verify::verify(&args.dir, args.trust.as_deref()).told()?;
     for note in found.notes.iter().take(20) {
         eprintln!("note: {note}");
     }
@@ -62,13 +61,13 @@ pub fn run(args: &Args) -> Result<Verdict> {
 /// Runs `backcut study replay`.
 pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.dir);
-    let units = replay::sample(&store, args.sample, args.seed).map_err(user)?;
+    let units = replay::sample(&store, args.sample, args.seed).told()?;
     let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
     let mut same = 0;
     for unit in &units {
         let replayed = replay::replay(&store, unit, tools, &scratch);
         let _ = std::fs::remove_dir_all(&scratch); // scratch is scratch
-        let replayed = replayed.map_err(user)?;
+        let replayed = replayed.told()?;
         let words = match &replayed.outcome {
             Ok(()) => "the same bits".to_owned(),
             Err(what) => format!("DIFFERENT: {what}"),

@@ -14,8 +14,8 @@ use backcut_study::status::{UnitState, counts, states_of};
 use backcut_study::summary::{OutcomeSummary, Summary};
 use backcut_study::{Plan, Store, Study, Tools, UnitId, commit};
 
-use super::{OUT, Target, load, user};
-use crate::exit::{UserError, Verdict};
+use super::{OUT, Target, load};
+use crate::exit::{Told as _, Verdict, user};
 use backcut_text::thousands;
 
 /// Bars of a curve, lowest first.
@@ -51,7 +51,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let target = Target { file: args.target.clone(), out: args.out.clone() };
     let (study, plan, store) = target.open(tools)?;
     repeat(args, || {
-        let results = Results::read(&study, &plan, &store).map_err(user)?;
+        let results = Results::read(&study, &plan, &store).told()?;
         Ok((view(&results), counts(&results.states)))
     })
 }
@@ -76,17 +76,15 @@ fn repeat(args: &Args, look: impl Fn() -> Result<(String, [usize; 6])>) -> Resul
 
 /// All studies of a folder, in a line each; in full those that run, if their file is built in.
 fn folder(store: &Store, tools: Tools) -> Result<(String, [usize; 6])> {
-    let known = commit::known(store).map_err(user)?;
+    let known = commit::known(store).told()?;
     if known.is_empty() {
         let error = format!("{}: no study ran in this folder", store.root().display());
-        return Err(UserError::new(error)
-            .hint("name a folder that `backcut study run --out DIR` fills")
-            .into());
+        return Err(user(error, "name a folder that `backcut study run --out DIR` fills"));
     }
     let (mut text, mut in_full) = (String::new(), String::new());
     let mut all = [0; 6];
     for (name, units) in known {
-        let states = states_of(&units, store, STALE_AFTER).map_err(user)?;
+        let states = states_of(&units, store, STALE_AFTER).told()?;
         let states = counts(&states);
         all.iter_mut().zip(states).for_each(|(all, n)| *all += n);
         let _ = writeln!(text, "{name:<14} {}{}", bar(states, 24), others(states, ", "));
@@ -94,7 +92,7 @@ fn folder(store: &Store, tools: Tools) -> Result<(String, [usize; 6])> {
             let found = builtin_of(&name, &units, tools);
             match found {
                 Some((study, plan)) => {
-                    let results = Results::read(&study, &plan, store).map_err(user)?;
+                    let results = Results::read(&study, &plan, store).told()?;
                     let _ = write!(in_full, "\n{}", view(&results));
                 }
                 None => {

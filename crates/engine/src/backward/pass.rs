@@ -1,35 +1,17 @@
-//! Differentiating a recorded rollout under cuts: the mirror of the instruction list, once per step.
-//!
-//! Two files decide what a cut keeps, and nothing else does: `edges` for state and register edges,
-//! `memory` for the split into near and far queries and for what a projection's weights collect.
-
-mod blame;
-mod columns;
-mod condition;
-mod edges;
-mod error;
-mod memory;
-mod weights;
+//! One backward pass: the mirror of the instruction list, once per step.
 
 use std::sync::Arc;
 
 use backcut_kernels::Real;
-use backcut_kernels::attention::{Reads, attend_adjoint, spread_credit};
-use backcut_kernels::elementwise as ew;
-use backcut_kernels::product::{Blocks, bias_gradient};
-use memory::leave;
 
-pub use error::BackwardError;
-
-use crate::graph::Flow;
-use crate::local;
-use crate::model::Model;
-use crate::narrow::Turn;
-use crate::program::Program;
-use crate::roll::position;
-use crate::rollout::Rollout;
-use crate::trace::{Op, Site};
-use crate::workspace::{Ahead, Tokens, Workspace};
+use super::BackwardError;
+use crate::backward::workspace::{NeighbourSums, Tokens, Workspace};
+use crate::compile::graph::Flow;
+use crate::compile::narrow::Turn;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
+use crate::ops::{At, Backward};
+use crate::trace::Site;
 
 /// What flows into a backward pass: the loss, and adjoints at taps.
 #[derive(Clone, Debug)]
@@ -40,9 +22,9 @@ pub struct Seeds<R> {
     pub taps: Vec<(String, Vec<R>)>,
 }
 
-struct Resolved<'a, R> {
-    loss: R,
-    taps: Vec<(Site, &'a [R])>,
+pub(super) struct Resolved<'a, R> {
+    pub loss: R,
+    pub taps: Vec<(Site, &'a [R])>,
 }
 
 impl<R: Real> Workspace<R> {
@@ -114,7 +96,7 @@ impl<R: Real> Workspace<R> {
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
-        seeds: &[crate::ages::Local<R>],
+        seeds: &[crate::backward::ages::Local<R>],
     ) -> Result<(), BackwardError> {
         self.check(model, rollout)?;
         let resolved: Vec<Resolved<R>> = seeds
@@ -189,7 +171,8 @@ impl<R: Real> Workspace<R> {
                 if let Some(linear) = linear {
                     self.collect_linear(model.isa(), rollout, &program.linears[linear], linear, t);
                 }
-                self.instruction(&program, model, rollout, site, t);
+                let (op, at) = (&program.step.nodes[site].op, At::step(site, t));
+                op.backward(Backward { workspace: self, model, rollout, at });
             }
             self.hand_back(rollout, t);
             if (t - self.prefix).is_multiple_of(self.chunk) {
@@ -203,7 +186,7 @@ impl<R: Real> Workspace<R> {
 
     fn clear(&mut self) {
         self.totals.iter_mut().for_each(|total| total.fill(R::ZERO));
-        self.ahead.iter_mut().flatten().flatten().for_each(Ahead::forget);
+        self.neighbour_sums.iter_mut().flatten().flatten().for_each(NeighbourSums::forget);
         self.crosses.iter_mut().flatten().for_each(Tokens::clear);
         self.handed_states
             .iter_mut()
@@ -237,110 +220,13 @@ impl<R: Real> Workspace<R> {
         self.adjoints.data[block].fill(R::ZERO);
     }
 
-    fn instruction(
-        &mut self,
-        program: &Program,
-        model: &Model<R>,
-        rollout: &Rollout<R>,
-        site: Site,
-        t: usize,
-    ) {
-        let graph = &program.step;
-        match graph.nodes[site].op {
-            Op::Attend { q, key, value, cache, .. } => {
-                self.attention(model, rollout, site, [q, key, value], cache, t);
-            }
-            Op::Cross { q, .. } => {
-                let index = position(&program.crosses, site);
-                let attended = &rollout.crosses[index];
-                let (width, len) = (graph.width(site), graph.width(site) * self.rows);
-                let reads = Reads { lo: 0, hi: program.tokens, hidden: None };
-                let flow = graph.flows[site][0];
-                let start = self.adjoints.block(q).start;
-                let (before, own) = self.adjoints.split(site);
-                for (lane, dout) in own.chunks_exact(len).enumerate() {
-                    let Tokens { keys, values, sent } = &mut self.crosses[index][lane];
-                    let p = attended.probabilities_at(t);
-                    let dq = if flow == Flow::None {
-                        &mut self.own[..len]
-                    } else {
-                        &mut before[start + lane * len..][..len]
-                    };
-                    attend_adjoint(
-                        model.isa(),
-                        attended.shape,
-                        reads,
-                        width,
-                        0,
-                        &attended.cache,
-                        p,
-                        dout,
-                        dq,
-                        leave(flow),
-                        sent,
-                        &mut self.scratch,
-                    );
-                    let query = (&attended.queries, t);
-                    spread_credit(
-                        model.isa(),
-                        attended.shape,
-                        reads,
-                        query,
-                        p,
-                        (sent, 0),
-                        keys,
-                        values,
-                    );
-                }
-            }
-            Op::Recall(source) => {
-                let condition = &program.condition;
-                if condition.active[source] {
-                    let from = &self.adjoints.data[self.adjoints.block(site)];
-                    let block = self.condition_adjoints.block(source);
-                    ew::add(model.isa(), from, &mut self.condition_adjoints.data[block]);
-                }
-            }
-            Op::LayerNorm { x, gain, bias } => {
-                let frame = &rollout.step.frame;
-                let x = &rollout.step.values[frame.range(x, t)];
-                let saved = &rollout.step.saved[frame.saved(site, t)];
-                self.norm_gradient(model, site, x, saved, gain, bias, false);
-                self.local(model, rollout, site, t);
-            }
-            Op::StepRow(table) => {
-                let width = graph.width(site);
-                let offset = program.layout().parameters()[table].offset + t * width;
-                for (index, variant) in self.plan.variants.iter().enumerate() {
-                    if variant.leader != index && !self.split[table] {
-                        continue;
-                    }
-                    let group = &self.plan.groups[variant.group];
-                    let target = &mut self.totals[index][offset..offset + width];
-                    for lane in group.first_lane..group.first_lane + group.lanes {
-                        let dy = &self.adjoints.data[self.adjoints.range(site, lane)];
-                        let dy = Blocks::dense(dy, dy.len());
-                        bias_gradient(model.isa(), 1, self.rows, width, dy, target);
-                    }
-                }
-            }
-            _ => self.local(model, rollout, site, t),
-        }
-    }
-
-    fn local(&mut self, model: &Model<R>, rollout: &Rollout<R>, site: Site, t: usize) {
-        let graph = &self.program.step;
-        let constants = &model.step_constants;
-        local::adjoint(model, graph, constants, &rollout.step, &mut self.adjoints, site, t);
-    }
-
-    fn keep_tap(&mut self, site: Site, t: usize) {
+    pub(super) fn keep_tap(&mut self, site: Site, t: usize) {
         let graph = &self.program.step;
         for tap in self.taps.iter_mut().filter(|tap| tap.site == site) {
             let len = graph.width(site) * self.rows;
             for (index, group) in self.plan.groups.iter().enumerate() {
                 let to = &mut tap.data[(index * self.steps + t) * len..][..len];
-                for lane in group.first_lane..group.first_lane + group.lanes {
+                for lane in group.lanes() {
                     add(to, &self.adjoints.data[self.adjoints.range(site, lane)]);
                 }
             }
@@ -348,7 +234,7 @@ impl<R: Real> Workspace<R> {
     }
 }
 
-fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {
+pub(super) fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {
     if add_to {
         add(target, from);
     } else {
@@ -356,7 +242,7 @@ fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {
     }
 }
 
-fn add<R: Real>(target: &mut [R], from: &[R]) {
+pub(super) fn add<R: Real>(target: &mut [R], from: &[R]) {
     for (target, &from) in target.iter_mut().zip(from) {
         *target += from;
     }

@@ -3,16 +3,14 @@
 //! A run is a stretch of narrow sites without anything else between them. It becomes two lists for the
 //! machine in [`backcut_kernels::columns`], and lists of what crosses its border: values and adjoints are
 //! rows everywhere else. Inside, private values never leave the columns. The bits are those of the
-//! instructions one by one (`local`), which run where a roll is watched. A site that is fed from outside
+//! instructions one by one, which run where a roll is watched. A site that is fed from outside
 //! stays a row, and interrupts its run.
 
 use std::ops::Range;
 
-use backcut_kernels::columns::{Backward, Forward};
-use backcut_kernels::elementwise::{Binary, Operand};
-
-use crate::graph::{Flow, Fused, Graph};
-use crate::trace::{Op, Site};
+use crate::compile::graph::{Flow, Fused, Graph};
+use crate::ops::{ColumnBackward, ColumnForward, ColumnSite};
+use crate::trace::Site;
 
 /// Wider sites stay rows.
 const WIDEST: usize = 16;
@@ -32,8 +30,8 @@ pub(crate) enum Turn {
 pub(crate) struct Run {
     /// How many.
     pub sites: usize,
-    pub forward: Vec<Forward>,
-    pub backward: Vec<Backward>,
+    pub forward: Vec<ColumnForward>,
+    pub backward: Vec<ColumnBackward>,
     /// Values that enter from rows, and those that others read as rows.
     pub takes: Vec<Site>,
     pub gives: Vec<Site>,
@@ -55,8 +53,6 @@ pub(crate) struct Narrow {
     /// All columns, of which the first `kept` are needed by a backward.
     pub columns: usize,
     pub kept: usize,
-    pub constants: Vec<f64>,
-    constants_at: Vec<usize>,
 }
 
 impl Narrow {
@@ -64,14 +60,11 @@ impl Narrow {
     /// from outside.
     pub fn new(graph: &Graph, stays: impl Fn(Site) -> bool, observed: &[Site]) -> Self {
         let count = graph.nodes.len();
-        let can_be: Vec<bool> = (0..count).map(|site| can_be_narrow(graph, site)).collect();
         let mut is_narrow: Vec<bool> =
-            can_be.iter().enumerate().map(|(site, can)| *can && !stays(site)).collect();
+            (0..count).map(|site| can_be_narrow(graph, site) && !stays(site)).collect();
         let (stretches, turns) = stretches(graph, &mut is_narrow);
         let mut narrow = Self { turns, places: vec![None; count], ..Self::default() };
         narrow.place(graph, &is_narrow);
-        // Of all that could be: a model's constants serve every rollout, whatever it is fed.
-        narrow.collect_constants(graph, &can_be);
 
         let mut readers: Vec<Vec<Site>> = vec![Vec::new(); count];
         for (reader, operands) in graph.operands.iter().enumerate() {
@@ -94,7 +87,10 @@ impl Narrow {
                     }
                 }
                 run.sites += 1;
-                narrow.forward(graph, site, &mut run.forward);
+                let at = ColumnSite { narrow: &narrow, graph, site };
+                if let Some(op) = graph.nodes[site].op.columns() {
+                    op.values(at, &mut run.forward);
+                }
                 if read_as_rows(site) {
                     run.gives.push(site);
                 }
@@ -108,12 +104,15 @@ impl Narrow {
                     let outside = !sites.contains(&operand) && !is_private(operand);
                     if outside && *flow != Flow::None && !run.gives_adjoints.contains(&operand) {
                         run.gives_adjoints.push(operand);
-                        if flow.adds() {
+                        if *flow == Flow::Add {
                             run.takes_adjoints.push(operand);
                         }
                     }
                 }
-                narrow.backward(graph, site, &mut run.backward);
+                let at = ColumnSite { narrow: &narrow, graph, site };
+                if let Some(op) = graph.nodes[site].op.columns() {
+                    op.adjoints(at, &mut run.backward);
+                }
             }
             narrow.runs.push(run);
         }
@@ -127,16 +126,10 @@ impl Narrow {
             for &operand in &graph.operands[site] {
                 has_columns[operand] = true;
             }
-            let read: &[Site] = match graph.nodes[site].op {
-                _ if !graph.active[site] => &[],
-                Op::Unary { x, .. } => &[x, site],
-                Op::Binary { op: Binary::Mul, a, b } => &[a, b],
-                Op::Binary { op: Binary::Div, b, .. } => &[b, site],
-                Op::WeightedSquare { x, .. } => &[x],
-                _ => &[],
-            };
-            for &s in read {
-                needed[s] = true;
+            if graph.active[site] {
+                for read in graph.nodes[site].op.derivative_reads(site) {
+                    needed[read] = true;
+                }
             }
         }
         for want in [true, false] {
@@ -150,19 +143,6 @@ impl Narrow {
         }
     }
 
-    fn collect_constants(&mut self, graph: &Graph, is_narrow: &[bool]) {
-        for (node, &is_narrow) in graph.nodes.iter().zip(is_narrow) {
-            self.constants_at.push(self.constants.len());
-            match &node.op {
-                Op::Affine { scale, offset, .. } if is_narrow => {
-                    self.constants.extend(scale.iter().chain(offset));
-                }
-                Op::WeightedSquare { weight, .. } if is_narrow => self.constants.extend(weight),
-                _ => {}
-            }
-        }
-    }
-
     /// How many.
     pub fn sites(&self) -> usize {
         self.runs.iter().map(|run| run.sites).sum()
@@ -172,111 +152,13 @@ impl Narrow {
     pub fn at(&self, site: Site) -> usize {
         self.places[site].expect("every operand of a narrow site has columns")
     }
-
-    fn forward(&self, graph: &Graph, site: Site, list: &mut Vec<Forward>) {
-        let (y, n) = (self.at(site), graph.width(site));
-        match &graph.nodes[site].op {
-            Op::Slice { x, start } => list.push(Forward::Copy { x: self.at(*x) + start, y, n }),
-            Op::Concat(parts) => {
-                let mut y = y;
-                for &part in parts {
-                    let n = graph.width(part);
-                    list.push(Forward::Copy { x: self.at(part), y, n });
-                    y += n;
-                }
-            }
-            Op::Unary { op, x } => list.push(Forward::Unary { op: *op, x: self.at(*x), y, n }),
-            Op::Binary { op, a, b } => {
-                let single = graph.width(*b) != n;
-                let (a, b) = (self.at(*a), self.at(*b));
-                list.push(Forward::Binary { op: *op, a, b, y, n, single });
-            }
-            Op::Affine { x, .. } => {
-                list.push(Forward::Affine { x: self.at(*x), y, n, at: self.constants_at[site] });
-            }
-            Op::RowSum(x) => {
-                list.push(Forward::RowSum { x: self.at(*x), y, n: graph.width(*x) });
-            }
-            Op::WeightedSquare { x, .. } => {
-                let (n, at) = (graph.width(*x), self.constants_at[site]);
-                list.push(Forward::WeightedSquare { x: self.at(*x), y, n, at });
-            }
-            op => unreachable!("{} is not narrow", op.name()),
-        }
-    }
-
-    /// What a site sends to its operands, in the order and manner of `local::adjoint`.
-    fn backward(&self, graph: &Graph, site: Site, list: &mut Vec<Backward>) {
-        let (y, n) = (self.at(site), graph.width(site));
-        let (dy, flows) = (y, &graph.flows[site]);
-        let sends = |i: usize| flows[i] != Flow::None;
-        match &graph.nodes[site].op {
-            Op::Slice { x, start } if sends(0) => {
-                let dx = self.at(*x);
-                if !flows[0].adds() {
-                    list.push(Backward::Zero { dx, n: graph.width(*x) });
-                }
-                list.push(Backward::Copy { dy, dx: dx + start, n, add: true });
-            }
-            Op::Concat(parts) => {
-                let mut dy = dy;
-                for (&part, flow) in parts.iter().zip(flows) {
-                    let (dx, n) = (self.at(part), graph.width(part));
-                    if *flow != Flow::None {
-                        list.push(Backward::Copy { dy, dx, n, add: flow.adds() });
-                    }
-                    dy += n;
-                }
-            }
-            Op::Unary { op, x } if sends(0) => {
-                let (x, add) = (self.at(*x), flows[0].adds());
-                list.push(Backward::Unary { op: *op, x, y, dy, dx: x, n, add });
-            }
-            Op::Binary { op, a, b } => {
-                let single = graph.width(*b) != n;
-                let values = [self.at(*a), self.at(*b), y];
-                for (operand, dx, flow) in
-                    [(Operand::First, values[0], flows[0]), (Operand::Second, values[1], flows[1])]
-                {
-                    if flow != Flow::None {
-                        let (op, add) = (*op, flow.adds());
-                        list.push(Backward::Binary { op, operand, values, dy, dx, n, single, add });
-                    }
-                }
-            }
-            Op::Affine { x, .. } if sends(0) => {
-                let (dx, add) = (self.at(*x), flows[0].adds());
-                list.push(Backward::Affine { dy, dx, n, at: self.constants_at[site], add });
-            }
-            Op::RowSum(x) if sends(0) => {
-                let (dx, n, add) = (self.at(*x), graph.width(*x), flows[0].adds());
-                list.push(Backward::RowSum { dy, dx, n, add });
-            }
-            Op::WeightedSquare { x, .. } if sends(0) => {
-                let (x, n, add) = (self.at(*x), graph.width(*x), flows[0].adds());
-                let at = self.constants_at[site];
-                list.push(Backward::WeightedSquare { x, dy, dx: x, n, at, add });
-            }
-            _ => {}
-        }
-    }
 }
 
 fn can_be_narrow(graph: &Graph, site: Site) -> bool {
     let is_small = |s: Site| graph.width(s) <= WIDEST;
-    let works_in_columns = matches!(
-        graph.nodes[site].op,
-        Op::Slice { .. }
-            | Op::Concat(_)
-            | Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Affine { .. }
-            | Op::RowSum(_)
-            | Op::WeightedSquare { .. }
-    );
     let is_alone = graph.fused[site] == Fused::Alone && graph.home[site] == site;
     let is_home = graph.home.iter().enumerate().any(|(s, &home)| s != site && home == site);
-    works_in_columns
+    graph.nodes[site].op.columns().is_some()
         && is_small(site)
         && graph.operands[site].iter().all(|&operand| is_small(operand))
         && is_alone
@@ -287,7 +169,7 @@ fn can_be_narrow(graph: &Graph, site: Site) -> bool {
 /// that are too short are narrow no more. Inputs and constants, which do nothing, interrupt no stretch.
 fn stretches(graph: &Graph, is_narrow: &mut [bool]) -> (Vec<Range<Site>>, Vec<Turn>) {
     let (mut stretches, mut turns) = (Vec::new(), Vec::new());
-    let does_nothing = |s: Site| matches!(graph.nodes[s].op, Op::Input(_) | Op::Constant(_));
+    let does_nothing = |s: Site| graph.nodes[s].op.is_given();
     let mut site = 0;
     while site < is_narrow.len() {
         let ends = (site..is_narrow.len()).find(|&s| !is_narrow[s] && !does_nothing(s));

@@ -4,9 +4,10 @@
 use backcut_kernels::Real;
 use backcut_kernels::columns::{self, ROWS};
 
-use crate::model::Model;
-use crate::narrow::{Narrow, Run};
-use crate::rollout::{Columns, Rollout};
+use crate::compile::narrow::{Narrow, Run};
+use crate::forward::model::Model;
+use crate::forward::rollout::{Columns, Rollout};
+use crate::trace::Scope;
 
 impl<R: Real> Model<R> {
     pub(crate) fn run_columns(&self, rollout: &mut Rollout<R>, run: &Run, t: usize) {
@@ -23,7 +24,7 @@ impl<R: Real> Model<R> {
                 let (width, rows) = rows(step.frame.range(site, t));
                 columns::take(self.isa(), width, &step.values[rows], &mut file[narrow.at(site)..]);
             }
-            columns::forward(self.isa(), &run.forward, &self.narrow_constants, file);
+            columns::forward(self.isa(), &run.forward, self.constants(Scope::Step), file);
             for &site in &run.gives {
                 let (width, rows) = rows(step.frame.range(site, t));
                 columns::give(self.isa(), width, &file[narrow.at(site)..], &mut step.values[rows]);

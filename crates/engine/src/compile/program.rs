@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use backcut_kernels::attention::Side;
 
-use crate::graph::Graph;
-use crate::layout::Layout;
-use crate::narrow::{Narrow, Turn};
-use crate::trace::{Inner, Named, Node, Op, ParamId, Site, TraceError};
+use crate::compile::graph::Graph;
+use crate::compile::layout::Layout;
+use crate::compile::narrow::{Narrow, Turn};
+use crate::ops::{Attend, Cross, Linear, Op, Register, SetAttend, StepRow};
+use crate::trace::{Inner, Named, Node, ParamId, Scope, Site, TraceError};
 
 /// A state or register: read at the start of a step, handed on at its end.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,6 +51,11 @@ pub(crate) struct TokenSite {
     pub value: Site,
     pub heads: usize,
     pub dim: usize,
+}
+
+/// The place of a token attention in its list.
+pub(crate) fn position(sites: &[TokenSite], site: Site) -> usize {
+    sites.iter().position(|s| s.site == site).expect("every token attention is listed")
 }
 
 /// A linear site and where its gradient is accumulated.
@@ -116,6 +122,14 @@ impl Program {
     /// Names, shapes and places of the parameters.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
+    }
+
+    #[inline(always)]
+    pub(crate) fn graph(&self, scope: Scope) -> &Graph {
+        match scope {
+            Scope::Step => &self.step,
+            Scope::Condition => &self.condition,
+        }
     }
 
     /// The step's instructions in order.
@@ -243,10 +257,10 @@ fn linear_sites(
 ) -> Vec<LinearSite> {
     let mut sites = Vec::new();
     for (site, node) in nodes.iter().enumerate() {
-        let Op::Linear { x, weight, bias } = node.op else { continue };
+        let Op::Linear(Linear { x, weight, bias }) = node.op else { continue };
         let projections = feeds.get(site).cloned().unwrap_or_default();
         let register = match nodes[x].op {
-            Op::Register(register) => Some(register),
+            Op::Register(Register(register)) => Some(register),
             _ => None,
         };
         let role = Role { projections, register };
@@ -279,7 +293,7 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         .step
         .iter()
         .filter_map(|n| match n.op {
-            Op::StepRow(table) => Some(inner.layout.parameters()[table].rows),
+            Op::StepRow(StepRow(table)) => Some(inner.layout.parameters()[table].rows),
             _ => None,
         })
         .min();
@@ -287,7 +301,7 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         .caches
         .iter()
         .filter_map(|named| match inner.step[named.site].op {
-            Op::Attend { key, value, heads, .. } => Some(CacheSite {
+            Op::Attend(Attend { key, value, heads, .. }) => Some(CacheSite {
                 name: named.name.clone(),
                 site: named.site,
                 key,
@@ -303,7 +317,8 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
             .iter()
             .enumerate()
             .filter_map(|(site, node)| match node.op {
-                Op::Cross { key, value, heads, .. } | Op::SetAttend { key, value, heads, .. } => {
+                Op::Cross(Cross { key, value, heads, .. })
+                | Op::SetAttend(SetAttend { key, value, heads, .. }) => {
                     Some(TokenSite { site, key, value, heads, dim: node.width / heads })
                 }
                 _ => None,
@@ -340,7 +355,7 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         .nodes
         .iter()
         .chain(&condition.nodes)
-        .filter(|n| !matches!(n.op, Op::Linear { .. }))
+        .filter(|n| !matches!(n.op, Op::Linear(_)))
         .flat_map(|n| n.op.parameters())
         .collect();
     let linears = linear_sites(&step.nodes, &mut used, &feeds);

@@ -13,10 +13,10 @@ use std::ops::Range;
 use backcut_kernels::Real;
 
 use crate::backward::BackwardError;
+use crate::backward::workspace::Workspace;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
-use crate::model::Model;
-use crate::rollout::Rollout;
-use crate::workspace::Workspace;
+use crate::forward::model::Model;
+use crate::forward::rollout::Rollout;
 
 /// Closed-loop Jacobians `A_t = ds_{t+1}/ds_t` with memory detached, for every row and step.
 #[derive(Clone, Debug)]

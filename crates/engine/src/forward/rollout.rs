@@ -6,11 +6,12 @@ use backcut_kernels::attention::{Cache, Credit, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
-use crate::forward::{Fixed, ForwardError, ForwardSpec};
-use crate::graph::{Frame, Graph};
-use crate::narrow::Narrow;
-use crate::program::{CacheSite, Program, TokenSite};
-use crate::trace::{Op, Site};
+use crate::compile::graph::{Frame, Graph};
+use crate::compile::narrow::Narrow;
+use crate::compile::program::{CacheSite, Program, TokenSite};
+use crate::forward::spec::{Fixed, ForwardError, ForwardSpec};
+use crate::ops::{Constant, Op};
+use crate::trace::{Scope, Site};
 
 /// Values of one graph, with what its instructions keep for their derivatives.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ impl<R: Real> Record<R> {
         let frame = Frame::new(graph, rows, steps);
         let mut values = Aligned::zeros(frame.len);
         for (site, node) in graph.nodes.iter().enumerate() {
-            if let Op::Constant(value) = node.op {
+            if let Op::Constant(Constant(value)) = node.op {
                 let copies = if graph.kept[site] { steps } else { 1 };
                 let start = frame.at(site, 0);
                 values[start..][..node.width * rows * copies].fill(R::from_f64(value));
@@ -147,7 +148,7 @@ impl<R: Real> Rollout<R> {
             let new = |s: &TokenSite| Attended::new(rows, s.heads, s.dim, tokens, queries);
             sites.iter().map(new).collect()
         };
-        let carried = |list: &[crate::program::Carried]| {
+        let carried = |list: &[crate::compile::program::Carried]| {
             list.iter().map(|c| vec![R::ZERO; rows * c.width]).collect()
         };
         Ok(Self {
@@ -202,6 +203,15 @@ impl<R: Real> Rollout<R> {
             + attended.map(Attended::bytes).sum::<usize>()
             + initial.chain(outside).map(|v| v.len() * size_of::<R>()).sum::<usize>()
             + self.row_loss.len() * size_of::<f64>()
+    }
+
+    /// The values of a graph.
+    #[inline(always)]
+    pub(crate) fn record(&self, scope: Scope) -> &Record<R> {
+        match scope {
+            Scope::Step => &self.step,
+            Scope::Condition => &self.condition,
+        }
     }
 
     /// Whether a site's value was fed from outside at step `t`.

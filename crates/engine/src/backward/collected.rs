@@ -3,8 +3,8 @@
 
 use backcut_kernels::{Aligned, Real};
 
-use crate::lanes::{Plan, Variant, Weights};
-use crate::program::LinearSite;
+use crate::backward::lanes::{Plan, Variant};
+use crate::compile::program::LinearSite;
 
 /// Where the weight product of a linear site finds its output adjoints.
 #[derive(Clone, Debug)]
@@ -36,29 +36,21 @@ impl<R> Source<R> {
 }
 
 impl<R: Real> Collected<R> {
-    /// `rows` of one chunk; `steps` are those predicted.
-    pub fn new(
-        linear: &LinearSite,
-        plan: &Plan,
-        split: &[bool],
-        steps: usize,
-        rows: usize,
-    ) -> Self {
+    /// `rows` of one chunk.
+    pub fn new(linear: &LinearSite, plan: &Plan, split: &[bool], rows: usize) -> Self {
         let is_split = split[linear.weight] || linear.bias.is_some_and(|b| split[b]);
         let serves = |index: usize| is_split || plan.variants[index].leader == index;
         let source = |index: usize| {
-            let Variant { group, weights, .. } = plan.variants[index];
-            let group = &plan.groups[group];
-            let changes = match weights {
-                Weights::Drop => linear.role.register.is_some(),
-                Weights::Keep => !linear.role.projections.is_empty() && group.segment < steps,
-            };
+            let Variant { group, memory, .. } = &plan.variants[index];
+            let lanes = plan.groups[*group].lanes();
+            let collects_more = !linear.role.projections.is_empty() && memory.has_far();
+            let collects_less = linear.role.register.is_some() && memory.has_dropped();
             if !serves(index) {
                 Source::Leader
-            } else if changes || group.lanes > 1 {
+            } else if collects_more || collects_less || lanes.len() > 1 {
                 Source::Ring(Aligned::zeros(rows * linear.n_out))
             } else {
-                Source::Lane(group.first_lane)
+                Source::Lane(lanes.start)
             }
         };
         let aside = |index: usize| {

@@ -6,15 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use backcut_kernels::product::Panels;
 use backcut_kernels::{Isa, Real};
 
-use crate::program::Program;
-use crate::trace::{Op, ParamId};
-
-/// Constants of an instruction in the working precision.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Constants<R> {
-    pub scale: Vec<R>,
-    pub offset: Vec<R>,
-}
+use crate::compile::program::Program;
+use crate::trace::{ParamId, Scope};
 
 /// A program with parameter values, ready to run on one code path.
 #[derive(Clone, Debug)]
@@ -25,9 +18,9 @@ pub struct Model<R> {
     /// Renewed whenever the values may have changed; a rollout remembers the one that rolled it.
     stamp: u64,
     packed: Vec<Option<Packed<R>>>,
-    pub(crate) step_constants: Vec<Constants<R>>,
-    pub(crate) condition_constants: Vec<Constants<R>>,
-    pub(crate) narrow_constants: Vec<R>,
+    /// Constants of the step's instructions and of the condition's, in the working precision.
+    step_constants: Vec<R>,
+    condition_constants: Vec<R>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,9 +63,8 @@ impl<R: Real> Model<R> {
             values,
             stamp: next_stamp(),
             packed,
-            step_constants: constants(program.nodes()),
-            condition_constants: constants(program.condition_nodes()),
-            narrow_constants: program.narrow.constants.iter().map(|&c| R::from_f64(c)).collect(),
+            step_constants: round(&program.step.constants),
+            condition_constants: round(&program.condition.constants),
         };
         model.repack();
         Ok(model)
@@ -133,6 +125,14 @@ impl<R: Real> Model<R> {
         &self.values[self.program.layout().parameters()[id].range()]
     }
 
+    #[inline(always)]
+    pub(crate) fn constants(&self, scope: Scope) -> &[R] {
+        match scope {
+            Scope::Step => &self.step_constants,
+            Scope::Condition => &self.condition_constants,
+        }
+    }
+
     pub(crate) fn panels(&self, id: ParamId) -> &Panels<R> {
         &self.packed[id].as_ref().expect("every linear weight is packed").forward
     }
@@ -148,18 +148,6 @@ fn next_stamp() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-fn constants<R: Real>(nodes: &[crate::trace::Node]) -> Vec<Constants<R>> {
-    let round = |values: &[f64]| values.iter().map(|&v| R::from_f64(v)).collect();
-    nodes
-        .iter()
-        .map(|node| match &node.op {
-            Op::Affine { scale, offset, .. } => {
-                Constants { scale: round(scale), offset: round(offset) }
-            }
-            Op::WeightedSquare { weight, .. } => {
-                Constants { scale: round(weight), offset: Vec::new() }
-            }
-            _ => Constants::default(),
-        })
-        .collect()
+fn round<R: Real>(values: &[f64]) -> Vec<R> {
+    values.iter().map(|&v| R::from_f64(v)).collect()
 }

@@ -1,13 +1,15 @@
 //! What changes the forward: a different type from a cut, recorded in the rollout.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
 use backcut_kernels::Real;
+use backcut_text::Hinted;
 
-use crate::program::Program;
-use crate::rollout::Rollout;
+use crate::compile::program::Program;
+use crate::forward::rollout::Rollout;
 use crate::trace::Site;
 
 /// Which positions of the caches a query reads.
@@ -179,9 +181,8 @@ pub enum ForwardError {
     Donor(&'static str),
 }
 
-impl ForwardError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
+impl Hinted for ForwardError {
+    fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::EmptyWindow => {
                 "w = 1 reads only the current token; leave the window out to read all"
@@ -198,6 +199,7 @@ impl ForwardError {
             Self::FedTwice(_) => "feed a site over one range of steps",
             Self::Donor(_) => "use a finished rollout of the same program, rows and steps",
         }
+        .into()
     }
 }
 

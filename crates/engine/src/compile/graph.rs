@@ -4,9 +4,12 @@
 //! lies before its reader, so one `split_at_mut` separates what an instruction reads from what it
 //! writes, forward and backward, without `unsafe`.
 
-use backcut_kernels::elementwise::Binary;
+use std::ops::Range;
 
-use crate::trace::{Node, Op, Site};
+use backcut_kernels::elementwise::Put;
+
+use crate::ops::{Arithmetic, Binary, Gelu, Linear, Op};
+use crate::trace::{Node, Site};
 
 /// What flows back from an instruction to one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,8 +23,13 @@ pub(crate) enum Flow {
 }
 
 impl Flow {
-    pub fn adds(self) -> bool {
-        self == Self::Add
+    /// How the operand's adjoint is left; `None` if nothing flows.
+    pub fn put(self) -> Option<Put> {
+        match self {
+            Self::None => None,
+            Self::Store => Some(Put::Store),
+            Self::Add => Some(Put::Add),
+        }
     }
 }
 
@@ -43,6 +51,9 @@ pub(crate) struct Graph {
     /// Where the site's adjoint lies: its own place, or that of the site it is fused with.
     pub home: Vec<Site>,
     pub fused: Vec<Fused>,
+    /// Numbers that belong to instructions, one after the other, and where each site's begin.
+    pub constants: Vec<f64>,
+    constants_at: Vec<usize>,
 }
 
 /// Passes over memory that an instruction spares by working together with its reader.
@@ -62,29 +73,11 @@ pub(crate) enum Fused {
 
 /// Which sites' values a derivative needs, or somebody outside reads.
 fn kept(nodes: &[Node], observed: &[Site]) -> Vec<bool> {
-    let mut kept: Vec<bool> = nodes
-        .iter()
-        .map(|n| matches!(n.op, Op::Input(_) | Op::State(_) | Op::Register(_)))
-        .collect();
-    for &site in observed {
+    let by_name = |n: &Node| matches!(n.op, Op::Input(_) | Op::State(_) | Op::Register(_));
+    let mut kept: Vec<bool> = nodes.iter().map(by_name).collect();
+    let read = nodes.iter().enumerate().flat_map(|(site, node)| node.op.derivative_reads(site));
+    for site in read.chain(observed.iter().copied()) {
         kept[site] = true;
-    }
-    for (site, node) in nodes.iter().enumerate() {
-        match node.op {
-            Op::Linear { x, .. } | Op::LayerNorm { x, .. } | Op::WeightedSquare { x, .. } => {
-                kept[x] = true;
-            }
-            Op::Unary { x, .. } => {
-                kept[x] = true;
-                kept[site] = true;
-            }
-            Op::Binary { op: Binary::Mul | Binary::Div, a, b } => {
-                kept[a] = true;
-                kept[b] = true;
-                kept[site] = true;
-            }
-            _ => {}
-        }
     }
     kept
 }
@@ -96,42 +89,31 @@ fn fuse(nodes: &[Node], observed: &[Site]) -> (Vec<Fused>, Vec<Site>) {
         readers[operand] += 1;
     }
     let private = |site: Site| readers[site] == 1 && !observed.contains(&site);
-    let is_linear = |site: Site| matches!(nodes[site].op, Op::Linear { .. });
+    let is_linear = |site: Site| matches!(nodes[site].op, Op::Linear(_));
     let mut fused = vec![Fused::Alone; nodes.len()];
     let mut home: Vec<Site> = (0..nodes.len()).collect();
     for (site, node) in nodes.iter().enumerate() {
-        match node.op {
-            Op::Binary { op: Binary::Add, a, b } if nodes[a].width == nodes[b].width => {
-                let pick = [(b, a), (a, b)].into_iter().find(|&(l, _)| is_linear(l) && private(l));
-                if let Some((linear, other)) = pick {
-                    fused[site] = Fused::Sum { linear, other };
-                    home[linear] = site;
-                }
+        if let Op::Binary(Binary { function: Arithmetic::Sum, a, b }) = node.op
+            && nodes[a].width == nodes[b].width
+        {
+            let pick = [(b, a), (a, b)].into_iter().find(|&(l, _)| is_linear(l) && private(l));
+            if let Some((linear, other)) = pick {
+                fused[site] = Fused::Sum { linear, other };
+                home[linear] = site;
             }
-            Op::Linear { x, .. } => {
-                if let Op::Gelu { x: before } = nodes[x].op
-                    && private(x)
-                    && private(before)
-                    && is_linear(before)
-                {
-                    fused[site] = Fused::AfterGelu { gelu: x };
-                    fused[x] = Fused::Gelu;
-                    home[x] = before;
-                }
-            }
-            _ => {}
+        }
+        if let Op::Linear(Linear { x, .. }) = node.op
+            && let Op::Gelu(Gelu { x: before }) = nodes[x].op
+            && private(x)
+            && private(before)
+            && is_linear(before)
+        {
+            fused[site] = Fused::AfterGelu { gelu: x };
+            fused[x] = Fused::Gelu;
+            home[x] = before;
         }
     }
     (fused, home)
-}
-
-/// Numbers per row that an instruction keeps for its derivative.
-fn saved_per_row(node: &Node) -> usize {
-    match node.op {
-        Op::LayerNorm { .. } => backcut_kernels::norm::SAVED_PER_ROW,
-        Op::Gelu { .. } => node.width,
-        _ => 0,
-    }
 }
 
 impl Graph {
@@ -176,7 +158,14 @@ impl Graph {
                 })
                 .collect();
         }
+        let (mut constants, mut constants_at) = (Vec::new(), vec![0]);
+        for node in &nodes {
+            constants.extend(node.op.constants());
+            constants_at.push(constants.len());
+        }
         Self {
+            constants,
+            constants_at,
             operands: nodes.iter().map(|n| n.op.operands()).collect(),
             nodes,
             kept,
@@ -191,6 +180,12 @@ impl Graph {
     #[inline(always)]
     pub fn width(&self, site: Site) -> usize {
         self.nodes[site].width
+    }
+
+    /// Where a site's constants lie among all.
+    #[inline(always)]
+    pub fn constants(&self, site: Site) -> Range<usize> {
+        self.constants_at[site]..self.constants_at[site + 1]
     }
 }
 
@@ -236,7 +231,7 @@ impl Frame {
         let sites = || graph.nodes.iter().zip(&graph.kept);
         let copies = |kept: bool| if kept { steps } else { 1 };
         let (starts, len) = lay_out(sites().map(|(n, &kept)| n.width * rows * copies(kept)));
-        let saved = |node: &Node| saved_per_row(node) * rows;
+        let saved = |node: &Node| node.op.saved_per_row(node.width) * rows;
         let (saved_starts, saved_len) = lay_out(graph.nodes.iter().map(|n| saved(n) * steps));
         let places = sites().zip(starts.iter().zip(&saved_starts));
         let places = places.map(|((node, &kept), (&start, &saved_start))| {
@@ -256,7 +251,7 @@ impl Frame {
 
     /// A site's values at step `t`.
     #[inline(always)]
-    pub fn range(&self, site: Site, t: usize) -> std::ops::Range<usize> {
+    pub fn range(&self, site: Site, t: usize) -> Range<usize> {
         let place = &self.places[site];
         let start = place.start + t * place.stride;
         start..start + place.len
@@ -264,7 +259,7 @@ impl Frame {
 
     /// What a site keeps for its derivative at step `t`.
     #[inline(always)]
-    pub fn saved(&self, site: Site, t: usize) -> std::ops::Range<usize> {
+    pub fn saved(&self, site: Site, t: usize) -> Range<usize> {
         let place = &self.places[site];
         let start = place.saved_start + t * place.saved_len;
         start..start + place.saved_len

@@ -6,14 +6,13 @@ use backcut_kernels::attention::{NEIGHBOURS, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
-use crate::backward::BackwardError;
-use crate::collected::Collected;
+use crate::backward::collected::Collected;
+use crate::backward::lanes::Plan;
+use crate::backward::{Adjoints, BackwardError};
+use crate::compile::graph::Graph;
+use crate::compile::program::{LinearSite, Program};
 use crate::cut::Cut;
-use crate::graph::Graph;
-use crate::lanes::Plan;
-use crate::local::Adjoints;
-use crate::program::{LinearSite, Program};
-use crate::rollout::{Attended, Rollout};
+use crate::forward::rollout::{Attended, Rollout};
 use crate::trace::Site;
 
 /// Steps whose adjoints wait for one weight product. Measured on one quadrotor update: 4 costs 2%
@@ -22,31 +21,31 @@ pub const DEFAULT_CHUNK: usize = 16;
 
 /// What the queries beyond a few neighbouring positions sent to each of them, for one cache and lane.
 #[derive(Clone, Debug)]
-pub(crate) struct Ahead<R> {
+pub(crate) struct NeighbourSums<R> {
     /// For keys, and for values.
-    pub halves: [AheadHalf<R>; 2],
+    pub sides: [SideSums<R>; 2],
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct AheadHalf<R> {
+pub(crate) struct SideSums<R> {
     /// The first of the positions, if the sums are those of the pass at hand.
     pub first: Option<usize>,
     pub slots: Aligned<R>,
 }
 
-impl<R: Real> Ahead<R> {
+impl<R: Real> NeighbourSums<R> {
     fn new(shape: Shape) -> Self {
         let slots = || Aligned::zeros(NEIGHBOURS * shape.slot_len());
-        let half = || AheadHalf { first: None, slots: slots() };
-        Self { halves: [half(), half()] }
+        let side = || SideSums { first: None, slots: slots() };
+        Self { sides: [side(), side()] }
     }
 
     pub fn forget(&mut self) {
-        self.halves.iter_mut().for_each(|half| half.first = None);
+        self.sides.iter_mut().for_each(|side| side.first = None);
     }
 
     fn bytes(&self) -> usize {
-        self.halves.iter().map(|half| half.slots.bytes()).sum()
+        self.sides.iter().map(|side| side.slots.bytes()).sum()
     }
 }
 
@@ -99,7 +98,7 @@ pub struct Workspace<R> {
     /// alone where a lane does not look back.
     pub(crate) sent: Vec<Vec<Sent<R>>>,
     /// `[cache][lane]`, where a lane looks back.
-    pub(crate) ahead: Vec<Vec<Option<Ahead<R>>>>,
+    pub(crate) neighbour_sums: Vec<Vec<Option<NeighbourSums<R>>>>,
     /// `[cross][lane]`: adjoints of condition keys and values.
     pub(crate) crosses: Vec<Vec<Tokens<R>>>,
     /// `[set]`: the same for attention inside the condition, reused by every lane.
@@ -147,19 +146,19 @@ impl<R: Real> Workspace<R> {
     ) -> Result<Self, BackwardError> {
         let program = rollout.program().clone();
         let (rows, steps, prefix) = (rollout.rows(), rollout.steps(), rollout.spec.prefix);
-        let plan = Plan::new(&program, steps - prefix, cuts, share)?;
+        let plan = Plan::new(&program, prefix..steps, cuts, share)?;
         let chunk = chunk.clamp(1, steps - prefix);
         let lanes = plan.lanes;
-        let looks_back = |lane: usize| plan.group_of(lane).looks_back();
+        let looks_back = |lane: usize| plan.group_of(lane).memory.looks_back();
         let sent = |a: &Attended<R>| {
             let queries = |lane: usize| if looks_back(lane) { steps } else { 1 };
             (0..lanes).map(|lane| Sent::new(a.shape, queries(lane))).collect()
         };
-        let ahead = |a: &Attended<R>| {
-            (0..lanes).map(|lane| looks_back(lane).then(|| Ahead::new(a.shape))).collect()
+        let neighbour_sums = |a: &Attended<R>| {
+            (0..lanes).map(|lane| looks_back(lane).then(|| NeighbourSums::new(a.shape))).collect()
         };
-        let (sent, ahead) =
-            (rollout.caches.iter().map(sent).collect(), rollout.caches.iter().map(ahead).collect());
+        let sent = rollout.caches.iter().map(sent).collect();
+        let neighbour_sums = rollout.caches.iter().map(neighbour_sums).collect();
         let tokens = program.tokens();
         let crosses = rollout
             .crosses
@@ -175,9 +174,8 @@ impl<R: Real> Workspace<R> {
             }
         }
         // What one graph needs: its linear sites' sources, and the adjoints some of them are.
-        let predicted = steps - prefix;
         let half = |graph: &Graph, linears: &[LinearSite], rows: usize, chunk: usize| {
-            let new = |l| Collected::new(l, &plan, &split, predicted, chunk * rows);
+            let new = |l| Collected::new(l, &plan, &split, chunk * rows);
             let collected: Vec<Collected<R>> = linears.iter().map(new).collect();
             let whole = linears.iter().zip(&collected).filter(|(_, c)| c.takes_adjoints());
             let whole: Vec<Site> = whole.map(|(linear, _)| linear.site).collect();
@@ -190,7 +188,7 @@ impl<R: Real> Workspace<R> {
         let scratch = attended.map(|a| a.shape.slot_len()).max().unwrap_or(0);
         let crossing = program.crosses.iter().map(|c| c.heads * c.dim);
         let widest = program.linears.iter().map(|l| l.n_out).chain(crossing).max().unwrap_or(0);
-        let handed = |list: &[crate::program::Carried]| -> Vec<Vec<R>> {
+        let handed = |list: &[crate::compile::program::Carried]| -> Vec<Vec<R>> {
             list.iter().map(|c| vec![R::ZERO; c.width * rows * lanes]).collect()
         };
         Ok(Self {
@@ -200,7 +198,7 @@ impl<R: Real> Workspace<R> {
             condition_adjoints,
             columns: Aligned::zeros(program.narrow.columns * rows.next_multiple_of(ROWS) * lanes),
             sent,
-            ahead,
+            neighbour_sums,
             crosses,
             sets,
             handed_states: handed(program.states()),
@@ -261,7 +259,13 @@ impl<R: Real> Workspace<R> {
             + self.condition_adjoints.bytes()
             + self.columns.bytes()
             + self.sent.iter().flatten().map(Sent::bytes).sum::<usize>()
-            + self.ahead.iter().flatten().flatten().map(Ahead::bytes).sum::<usize>()
+            + self
+                .neighbour_sums
+                .iter()
+                .flatten()
+                .flatten()
+                .map(NeighbourSums::bytes)
+                .sum::<usize>()
             + tokens.map(Tokens::bytes).sum::<usize>()
             + collected.map(Collected::bytes).sum::<usize>()
             + self.handed_states.iter().chain(&self.handed_registers).map(reals).sum::<usize>()

@@ -1,0 +1,251 @@
+//! The credit rule: what a cut leaves of an edge between two steps. Nothing else decides that.
+//!
+//! [`memory_credit`] says what the memory half of a cut means, edge by edge; [`MemoryEdges`] tabulates it once for
+//! a rollout, as spans of later queries that are treated alike. All else is derived from the table: which queries a
+//! position sums, what its projections' weights collect, what a register hands back, whether anything is kept of
+//! a query at all, and the list of edges that `explain` prints. [`StateEdges`] is the same for the physical half.
+//!
+//! A new kind of cut is one arm of [`memory_credit`]. It may be any function of the two steps, contiguous or not.
+//! One that depends on more (the name of a memory, its key or its value, a seed and the update) needs that as an
+//! argument here, and a table for each: every reader below already knows its cache and side, and a table is made
+//! anew in microseconds.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use crate::cut::{MemoryCredit, StateCredit};
+
+/// What a cut leaves of an edge.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// All credit passes.
+    Kept,
+    /// The projections' weights receive credit, what was stored does not.
+    WeightsOnly,
+    /// The projections' weights receive all credit, what was stored this factor of it.
+    Scaled(f64),
+    /// No credit passes.
+    Dropped,
+}
+
+impl Fate {
+    /// Whether some credit passes to the earlier step's values.
+    pub fn is_live(self) -> bool {
+        self.factor() > 0.0
+    }
+
+    /// The share of the credit that the earlier step's values receive.
+    pub(crate) fn factor(self) -> f64 {
+        match self {
+            Self::Kept => 1.0,
+            Self::Scaled(factor) => factor,
+            Self::WeightsOnly | Self::Dropped => 0.0,
+        }
+    }
+
+    /// Whether the weights that project what was stored receive credit that the stored values do not.
+    fn is_far(self) -> bool {
+        match self {
+            Self::WeightsOnly | Self::Scaled(_) => true,
+            Self::Kept | Self::Dropped => false,
+        }
+    }
+}
+
+/// What the memory half leaves of an edge from step `from` to step `to > from`, both counted from the first
+/// step that learns.
+fn memory_credit(memory: MemoryCredit, from: usize, to: usize) -> Fate {
+    match memory {
+        MemoryCredit::Full => Fate::Kept,
+        MemoryCredit::Projected => Fate::Dropped,
+        MemoryCredit::Stored { segment } => {
+            let length = segment.map_or(1, |length| length.get() as usize);
+            if from / length == to / length { Fate::Kept } else { Fate::WeightsOnly }
+        }
+        MemoryCredit::Scaled { alpha } if alpha.get() == 0.0 => Fate::WeightsOnly,
+        MemoryCredit::Scaled { alpha } => Fate::Scaled(alpha.get()),
+    }
+}
+
+impl MemoryCredit {
+    /// Whether weights may receive credit that stored values do not: then these must be made by weights.
+    pub(crate) fn needs_projections(self) -> bool {
+        match self {
+            Self::Full | Self::Projected => false,
+            Self::Stored { .. } | Self::Scaled { .. } => true,
+        }
+    }
+
+    /// The cut with which it shares lanes: one that sends the same adjoints everywhere, and differs at most in
+    /// what the projections' weights collect.
+    pub(crate) fn lane_mate(self) -> Self {
+        match self {
+            Self::Projected => Self::Stored { segment: None },
+            Self::Full | Self::Stored { .. } | Self::Scaled { .. } => self,
+        }
+    }
+}
+
+/// Later queries in a row to which one position's edges have the same fate.
+#[derive(Clone, PartialEq, Debug)]
+struct Span {
+    fate: Fate,
+    queries: Range<usize>,
+}
+
+/// Every memory edge of a rollout under one cut.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct MemoryEdges {
+    /// The first step that learns.
+    first: usize,
+    /// For each position from there on, all later queries, the last first: the order in which they are summed.
+    spans: Vec<Vec<Span>>,
+}
+
+impl MemoryEdges {
+    /// For the steps that learn.
+    pub fn new(memory: MemoryCredit, learning: Range<usize>) -> Self {
+        Self::tabulate(learning, |from, to| memory_credit(memory, from, to))
+    }
+
+    fn tabulate(learning: Range<usize>, credit: impl Fn(usize, usize) -> Fate) -> Self {
+        let (first, steps) = (learning.start, learning.len());
+        let of_position = |from: usize| {
+            let mut spans: Vec<Span> = Vec::new();
+            for to in (from + 1..steps).rev() {
+                let (fate, query) = (credit(from, to), first + to);
+                match spans.last_mut().filter(|span| span.fate == fate) {
+                    Some(span) => span.queries.start = query,
+                    None => spans.push(Span { fate, queries: query..query + 1 }),
+                }
+            }
+            spans
+        };
+        Self { first, spans: (0..steps).map(of_position).collect() }
+    }
+
+    fn spans(&self, position: usize) -> impl Iterator<Item = &Span> + Clone {
+        self.spans[position - self.first].iter()
+    }
+
+    fn any(&self, is_such: impl Fn(Fate) -> bool) -> bool {
+        self.spans.iter().flatten().any(|span| is_such(span.fate))
+    }
+
+    /// What is left of the edge from step `from` to step `to`.
+    pub fn fate(&self, from: usize, to: usize) -> Fate {
+        let span = self.spans(from).find(|span| span.queries.contains(&to));
+        span.map_or(Fate::Dropped, |span| span.fate)
+    }
+
+    /// Queries that give a position everything, the last first.
+    pub fn near(&self, position: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+        self.spans(position).filter(|span| span.fate == Fate::Kept).map(|s| s.queries.clone())
+    }
+
+    /// Queries that give everything to a position's projections alone, the last first.
+    pub fn far(&self, position: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+        self.spans(position).filter(|span| span.fate.is_far()).map(|s| s.queries.clone())
+    }
+
+    /// Those of the far ones that give a position a share, with that share.
+    pub fn scaled(&self, position: usize) -> impl Iterator<Item = (f64, Range<usize>)> {
+        let far = self.spans(position).filter(|span| span.fate.is_far() && span.fate.is_live());
+        far.map(|span| (span.fate.factor(), span.queries.clone()))
+    }
+
+    /// Whether some position receives something from a later query; otherwise nothing is kept of queries.
+    pub fn looks_back(&self) -> bool {
+        self.any(|fate| fate != Fate::Dropped)
+    }
+
+    /// Whether some weights collect more than the adjoint of what they make.
+    pub fn has_far(&self) -> bool {
+        self.any(Fate::is_far)
+    }
+
+    /// Whether some weights collect less.
+    pub fn has_dropped(&self) -> bool {
+        self.any(|fate| fate == Fate::Dropped)
+    }
+}
+
+/// The state edges of a rollout under one cut.
+///
+/// A lane holds the paths that passed the same number of them; where any number may be passed, all paths share one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StateEdges {
+    /// How many a path may pass; `None` for any number.
+    pub most: Option<usize>,
+}
+
+impl StateEdges {
+    /// For a rollout of which `steps` steps learn: no path passes more than `steps - 1` state edges.
+    pub fn new(state: StateCredit, steps: usize) -> Self {
+        let most = match state {
+            StateCredit::Full => None,
+            StateCredit::Steps(k) => Some((k.get() as usize).min(steps) - 1),
+        };
+        Self { most }
+    }
+
+    pub fn lanes(self) -> usize {
+        self.most.map_or(1, |most| most + 1)
+    }
+
+    /// The lane in which paths of a lane go on beyond a state edge; `None` if it is dropped.
+    pub fn beyond(self, lane: usize) -> Option<usize> {
+        match self.most {
+            None => Some(lane),
+            Some(most) => (lane < most).then_some(lane + 1),
+        }
+    }
+
+    /// What is left of a state edge for paths that passed none before.
+    pub fn fate(self) -> Fate {
+        if self.beyond(0).is_some() { Fate::Kept } else { Fate::Dropped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_any_rule_are_that_rule() {
+        // Even distances pass, odd ones by weights, those of a multiple of five by a share: no segments.
+        let rule = |from: usize, to: usize| match to - from {
+            distance if distance % 5 == 0 => Fate::Scaled(0.5),
+            distance if distance % 2 == 0 => Fate::Kept,
+            _ => Fate::WeightsOnly,
+        };
+        let (first, last) = (3, 17);
+        let table = MemoryEdges::tabulate(first..last, rule);
+        for from in first..last {
+            for to in from + 1..last {
+                assert_eq!(table.fate(from, to), rule(from, to), "{from} to {to}");
+            }
+            let near: Vec<usize> = table.near(from).flat_map(Iterator::rev).collect();
+            let far: Vec<usize> = table.far(from).flat_map(Iterator::rev).collect();
+            let scaled: Vec<usize> = table.scaled(from).flat_map(|(_, q)| q.rev()).collect();
+            let such = |is: &dyn Fn(Fate) -> bool| -> Vec<usize> {
+                (from + 1..last).rev().filter(|&to| is(rule(from, to))).collect()
+            };
+            assert_eq!(near, such(&|fate| fate == Fate::Kept));
+            assert_eq!(far, such(&|fate| fate != Fate::Kept));
+            assert_eq!(scaled, such(&|fate| fate == Fate::Scaled(0.5)));
+        }
+    }
+
+    #[test]
+    fn segments_count_from_the_first_step_that_learns() {
+        let two = MemoryCredit::Stored { segment: std::num::NonZeroU32::new(2) };
+        let table = MemoryEdges::new(two, 3..8);
+        assert!(table.near(3).eq(std::iter::once(4..5)));
+        assert!(table.far(3).eq(std::iter::once(5..8)));
+        assert_eq!(table.near(4).count(), 0);
+        assert!(table.near(7).chain(table.far(7)).next().is_none());
+    }
+}

@@ -1,0 +1,7 @@
+//! Rolling a program out: parameters, the record of a batch, and what changes a forward. No cut in sight.
+
+mod columns;
+pub(crate) mod model;
+pub(crate) mod roll;
+pub(crate) mod rollout;
+pub(crate) mod spec;

@@ -1,0 +1,65 @@
+//! The instructions that a step is made of, each in one place.
+//!
+//! **A new function of one or two arguments** is a block of the table in `functions` or `arithmetic`. **A new
+//! instruction of another kind** is a file here and its two lines below: a type with its operands, its method on
+//! `Var` or `Trace`, and what [`Operation`] asks for (value, adjoint, what its derivative reads, its columns, its form on
+//! the oracle's tape, how random programs draw it). Nothing outside this folder needs to know it.
+
+mod affine;
+mod arithmetic;
+mod attend;
+mod binary;
+mod carried;
+mod columns;
+mod concat;
+mod cross;
+mod functions;
+mod gelu;
+mod given;
+mod layer_norm;
+mod linear;
+mod local;
+mod operation;
+mod recall;
+mod row_sum;
+mod set_attend;
+mod slice;
+mod step_row;
+mod sub_tiled;
+mod unary;
+mod weighted_square;
+
+use backcut_kernels::Real;
+
+pub(crate) use arithmetic::Arithmetic;
+pub(crate) use columns::{ColumnBackward, ColumnForward, ColumnSite, InColumns};
+use functions::DRIFTS;
+pub(crate) use functions::Function;
+pub(crate) use local::{At, Backward, Forward, Values};
+pub(crate) use operation::{Drift, Operation};
+
+use crate::oracle::{Columns, Row};
+use crate::trace::{ParamId, Site};
+
+operation::operations! {
+    given::Input,
+    given::Constant,
+    carried::State,
+    carried::Register,
+    step_row::StepRow,
+    recall::Recall,
+    linear::Linear,
+    layer_norm::LayerNorm,
+    gelu::Gelu,
+    attend::Attend,
+    cross::Cross,
+    set_attend::SetAttend,
+    unary::Unary,
+    binary::Binary,
+    affine::Affine,
+    slice::Slice,
+    concat::Concat,
+    sub_tiled::SubTiled,
+    row_sum::RowSum,
+    weighted_square::WeightedSquare,
+}

@@ -1,0 +1,36 @@
+//! Instructions of a traced step, and where they stand.
+
+use crate::ops::Op;
+
+/// Index of an instruction (and of its value) in its graph.
+pub type Site = usize;
+
+/// Index of a parameter in the program's [`Layout`](crate::Layout).
+pub type ParamId = usize;
+
+/// Which graph a value belongs to: the repeated step, or the condition computed once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Repeated at every step.
+    Step,
+    /// Computed once per rollout, for each token of the condition.
+    Condition,
+}
+
+/// An instruction with what is known about its value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// The instruction.
+    pub op: Op,
+    /// Columns of its value.
+    pub width: usize,
+    /// What users see: its name if it has one, and where it was written.
+    pub label: String,
+}
+
+/// An input or carried value, by name.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Named {
+    pub name: String,
+    pub site: Site,
+}

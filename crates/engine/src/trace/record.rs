@@ -1,0 +1,141 @@
+//! The recorder: instructions as they come, and the first mistake.
+
+use std::cell::RefCell;
+use std::panic::Location;
+
+use super::{Named, Node, ParamId, Scope, Site, TraceError, Var};
+use crate::compile::layout::{Init, Layout};
+use crate::compile::program::{self, Bound, Carried, Program};
+use crate::ops::Op;
+
+#[derive(Default)]
+pub(crate) struct Inner {
+    pub step: Vec<Node>,
+    pub condition: Vec<Node>,
+    pub tokens: usize,
+    pub layout: Layout,
+    pub inputs: Vec<Named>,
+    pub condition_inputs: Vec<Named>,
+    pub states: Vec<Carried>,
+    pub registers: Vec<Carried>,
+    pub caches: Vec<Named>,
+    pub taps: Vec<Named>,
+    pub bounds: Vec<Bound>,
+    pub loss: Option<Site>,
+    pub error: Option<TraceError>,
+}
+
+impl Inner {
+    fn nodes(&self, scope: Scope) -> &Vec<Node> {
+        match scope {
+            Scope::Step => &self.step,
+            Scope::Condition => &self.condition,
+        }
+    }
+}
+
+/// Records one step.
+#[derive(Default)]
+pub struct Trace {
+    pub(crate) inner: RefCell<Inner>,
+}
+
+impl Trace {
+    /// An empty trace.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[track_caller]
+    pub(crate) fn fail(&self, what: String, hint: impl Into<String>) {
+        let place = Location::caller();
+        let mut inner = self.inner.borrow_mut();
+        if inner.error.is_none() {
+            // Only the file's name: the path before it belongs to one machine.
+            let file = place.file().rsplit(['/', '\\']).next().unwrap_or_default();
+            let place = format!("{file}:{}", place.line());
+            inner.error = Some(TraceError::new(what, &place, &hint.into()));
+        }
+    }
+
+    pub(crate) fn push(
+        &self,
+        scope: Scope,
+        op: impl Into<Op>,
+        width: usize,
+        label: &str,
+    ) -> Var<'_> {
+        let mut inner = self.inner.borrow_mut();
+        let nodes = match scope {
+            Scope::Step => &mut inner.step,
+            Scope::Condition => &mut inner.condition,
+        };
+        nodes.push(Node { op: op.into(), width, label: label.to_owned() });
+        Var::new(self, scope, nodes.len() - 1)
+    }
+
+    pub(crate) fn width_of(&self, scope: Scope, site: Site) -> usize {
+        self.inner.borrow().nodes(scope)[site].width
+    }
+
+    #[track_caller]
+    pub(crate) fn check_width(&self, what: &str, name: &str, width: usize) {
+        if width == 0 {
+            self.fail(format!("{what} `{name}` has no columns"), "give it a width of 1 or more");
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn check_new(&self, what: &str, name: &str, taken: bool) {
+        if taken {
+            self.fail(format!("{what} `{name}` is declared twice"), "choose another name");
+        }
+    }
+
+    /// Whether an input, state, register or tap has the name: from outside they are asked for alike.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        let inner = self.inner.borrow();
+        let carried = inner.states.iter().chain(&inner.registers).map(|c| &c.name);
+        let named = inner.inputs.iter().chain(&inner.taps).map(|n| &n.name);
+        carried.chain(named).any(|taken| taken == name)
+    }
+
+    #[track_caller]
+    pub(crate) fn parameter(&self, name: &str, rows: usize, cols: usize, init: Init) -> ParamId {
+        let found = self.inner.borrow().layout.find(name);
+        if let Some(id) = found {
+            let (r, c) = {
+                let inner = self.inner.borrow();
+                let p = &inner.layout.parameters()[id];
+                (p.rows, p.cols)
+            };
+            if (r, c) != (rows, cols) {
+                self.fail(
+                    format!("parameter `{name}` is {r} x {c} and used as {rows} x {cols}"),
+                    "shared parameters need the same shape; or choose another name",
+                );
+            }
+            return id;
+        }
+        self.inner.borrow_mut().layout.push(name, rows, cols, init)
+    }
+
+    #[track_caller]
+    pub(crate) fn check_scope(&self, name: &str, vars: &[Var<'_>], scope: Scope) {
+        if vars.iter().any(|v| v.scope() != scope) {
+            let (is, should) = match scope {
+                Scope::Step => ("the condition", "a step"),
+                Scope::Condition => ("a step", "the condition"),
+            };
+            self.fail(
+                format!("`{name}` uses a value of {is} where one of {should} is needed"),
+                "steps read the condition by cross-attention or recall",
+            );
+        }
+    }
+
+    /// Checks and compiles the step.
+    pub fn compile(self) -> Result<Program, TraceError> {
+        program::compile(self.inner.into_inner())
+    }
+}
