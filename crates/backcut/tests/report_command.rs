@@ -20,7 +20,8 @@ fn results(folder: &Path) {
     for seed in 1..=4 {
         for (arm, error) in [("FF", 0.0060), ("F_SG", 0.0078), ("w1", 0.0085), ("SEG-8", 0.0067)] {
             let value = error * (1.0 + 0.01 * f64::from(seed));
-            writeln!(table, "{seed},{arm},0.20,1000,{value},done,u-{seed}-{arm},").unwrap();
+            let unit = format!("{:064x}", table.len());
+            writeln!(table, "{seed},{arm},0.20,1000,{value},done,{unit},").unwrap();
         }
     }
     std::fs::write(study.join("endpoints.csv"), table).unwrap();
@@ -59,6 +60,28 @@ fn page_figure_and_table_are_written() {
     assert!(text(&reproduction.stdout).starts_with("# Reproduction"));
     let summary = backcut(folder.path(), &["report", "summary", "results", "quick"]);
     assert!(text(&summary.stdout).contains("the paper's"));
+}
+
+#[test]
+fn a_study_of_anybody_s_has_a_page_and_figures_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    results(folder.path());
+    let page = backcut(folder.path(), &["report", "page", "results"]);
+    assert!(page.status.success(), "{}", text(&page.stderr));
+    let html = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(html.contains("<h1>quick</h1>") && html.contains("id=\"figure-endpoints\""));
+    assert!(!html.contains("memory-value") && !html.contains("not here"), "{html}");
+    let figure =
+        backcut(folder.path(), &["report", "figure", "endpoints", "results", "--study", "quick"]);
+    assert!(figure.status.success(), "{}", text(&figure.stderr));
+    assert!(folder.path().join("endpoints.svg").is_file());
+    let list = text(&backcut(folder.path(), &["report", "list", "results"]).stdout);
+    for line in ["study quick", "  endpoints        yes", "  memory-value     yes"] {
+        assert!(list.lines().any(|l| l == line), "{line}\n{list}");
+    }
+    assert!(list.contains("  curves           no: quick holds no learning curves"), "{list}");
+    let slip = backcut(folder.path(), &["report", "figure", "endpoint", "results"]);
+    assert!(text(&slip.stderr).contains("hint: did you mean `endpoints`?"));
 }
 
 #[test]

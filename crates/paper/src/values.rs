@@ -27,14 +27,17 @@ pub fn ff_error_of(choice: &SystemChoice) -> Option<f64> {
     ff_error(config.velocity)
 }
 
-/// What the spread of initial states is calibrated against: readings with FF's error, and readings with the relative
-/// excess of a policy without memory (w = 1).
-pub fn calibration() -> (Vec<(VelocityReading, f64)>, Vec<(VelocityReading, f64)>) {
+/// FF's errors that the spread of initial states is calibrated against.
+pub fn calibrated_ff() -> Vec<(VelocityReading, f64)> {
+    let noises = [0.0, 0.05, 0.20, 0.30].map(VelocityReading::Noise);
+    let readings = noises.into_iter().chain([VelocityReading::Hidden]);
+    readings.filter_map(|reading| Some((reading, ff_error(reading)?))).collect()
+}
+
+/// The relative excess of a policy without memory (w = 1) that it is calibrated against.
+pub fn calibrated_excess() -> [(VelocityReading, f64); 3] {
     let noise = VelocityReading::Noise;
-    let hidden = VelocityReading::Hidden;
-    let readings = [noise(0.0), noise(0.05), noise(0.20), noise(0.30), hidden];
-    let full = readings.into_iter().filter_map(|reading| Some((reading, ff_error(reading)?)));
-    (full.collect(), vec![(noise(0.20), 0.43), (noise(0.30), 0.81), (hidden, 0.97)])
+    [(noise(0.20), 0.43), (noise(0.30), 0.81), (VelocityReading::Hidden, 0.97)]
 }
 
 #[cfg(test)]
@@ -49,6 +52,6 @@ mod tests {
         assert_eq!(ff_error(VelocityReading::Noise(0.35)), None);
         assert_eq!(ff_error(VelocityReading::Noise(0.12)), None);
         assert_eq!(ff_error(VelocityReading::Hidden), Some(0.0055));
-        assert_eq!(calibration().0.len(), 5);
+        assert_eq!(calibrated_ff().len(), 5);
     }
 }

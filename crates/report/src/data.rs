@@ -17,11 +17,21 @@ pub struct Data {
     most: usize,
 }
 
-impl Data {
+impl Default for Data {
     /// No rows yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let text = "panel,series,condition,source,value,lower,upper,sources,unit\n".to_owned();
         Self { text, gaps: Vec::new(), short: 0, most: 0 }
+    }
+}
+
+impl Data {
+    /// Adds a mean.
+    pub fn mean(&mut self, panel: &str, series: &str, condition: &str, e: &Estimate, unit: &str) {
+        let [low, high] = e.interval.map_or([String::new(), String::new()], |i| i.map(exact));
+        let place = [panel, series, condition].map(csv).join(",");
+        let (mean, unit) = (exact(e.mean), csv(unit));
+        let _ = writeln!(self.text, "{place},mean,{mean},{low},{high},{},{unit}", e.n());
     }
 
     /// Adds a mean and the values it is made of.
@@ -33,10 +43,9 @@ impl Data {
         e: &Estimate,
         unit: &str,
     ) {
-        let [low, high] = e.interval.map_or([String::new(), String::new()], |i| i.map(exact));
+        self.mean(panel, series, condition, e, unit);
         let place = [panel, series, condition].map(csv).join(",");
         let unit = csv(unit);
-        let _ = writeln!(self.text, "{place},mean,{},{low},{high},{},{unit}", exact(e.mean), e.n());
         for (source, value) in &e.values {
             let _ = writeln!(self.text, "{place},{},{},,,,{unit}", csv(source), exact(*value));
         }

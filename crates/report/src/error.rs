@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use backcut_text::Hinted;
+use backcut_text::{Hinted, nearest};
 use thiserror::Error;
 
 /// What is wrong; completes "failed to ...".
@@ -66,10 +66,13 @@ impl Hinted for ReportError {
                 "name the folder that `backcut study collect` wrote, with one folder per study"
             }
             Self::Table { .. } => "collect the study again, or correct the table",
-            Self::Unknown { what: "study", .. } | Self::Several { .. } => {
-                "name one of them with --study"
+            Self::Several { .. } => "name one of them with --study",
+            Self::Unknown { name, available, .. } => {
+                return nearest(name, available.split(", ")).map_or(
+                    "`backcut report list` prints every figure and table".into(),
+                    |meant| format!("did you mean `{meant}`?").into(),
+                );
             }
-            Self::Unknown { .. } => "`backcut report list` prints every figure and table",
             Self::Missing { .. } => "run and collect the study that it is made from",
         }
         .into()

@@ -84,7 +84,7 @@ fn every_figure_names_the_study_s_own_arms_conditions_and_units() {
             );
         }
         if ["curves", "endpoints"].contains(name) {
-            assert!(svg.contains("mean squared angle (rad²)"), "{name}");
+            assert!(svg.contains("Mean squared angle") && svg.contains("error (rad²)"), "{name}");
             assert!(common::ARMS.iter().all(|arm| made.legend.iter().any(|k| k.label == *arm)));
         }
     }

@@ -64,12 +64,12 @@ struct Target {
 }
 
 fn targets() -> Vec<Target> {
-    let (full, memoryless) = values::calibration();
     let with =
         |window: Option<NonZeroUsize>| move |(reading, paper)| Target { reading, window, paper };
-    full.into_iter()
+    values::calibrated_ff()
+        .into_iter()
         .map(with(None))
-        .chain(memoryless.into_iter().map(with(Some(NonZeroUsize::MIN))))
+        .chain(values::calibrated_excess().into_iter().map(with(Some(NonZeroUsize::MIN))))
         .collect()
 }
 

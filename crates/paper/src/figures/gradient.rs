@@ -32,7 +32,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let place = |c: &str| c.parse::<f64>().unwrap_or(f64::INFINITY);
     conditions.sort_by(|a, b| place(a).total_cmp(&place(b)).then(a.cmp(b)));
     conditions.dedup();
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     for (quantity, title, label) in [
         (GRADIENT_DIFFERENCE, "Relative difference", "|g - g_ref| / |g_ref|"),

@@ -12,7 +12,7 @@ use crate::words::condition;
 const NAME: &str = "intervention";
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     for (study, quantity, title, label, unit) in [
         ("e1", INPUT_WEIGHT, "Velocity-input weights (e1)", "weight norm", "norm"),

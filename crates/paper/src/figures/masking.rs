@@ -16,7 +16,7 @@ const ARMS: [(&str, &str); 3] =
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let study = first_of(results, NAME, &["c7"])?;
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     let conditions = results.study(study).map(measured_conditions).unwrap_or_default();
     for (part, title) in [("w=1", "History masked, window 1"), ("w=2", "History masked, window 2")]

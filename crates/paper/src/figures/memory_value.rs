@@ -27,7 +27,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     let study = first_of(results, NAME, &["c5", "quick"])?;
     let tables = results.study(study);
     let conditions: Vec<&str> = tables.map(|s| s.conditions()).unwrap_or_default();
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     let mut arms_seen = Vec::new();
     let (low, high): (Vec<&str>, Vec<&str>) =

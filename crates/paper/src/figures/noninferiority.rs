@@ -14,7 +14,7 @@ const MARGIN: f64 = 5.0;
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let study = first_of(results, NAME, &["a6"])?;
-    let mut data = Data::new();
+    let mut data = Data::default();
     let a = results
         .estimate(study, &excess("F_SG", CONDITION))
         .map_err(|why| ReportError::missing(NAME, why))?

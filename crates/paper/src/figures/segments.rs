@@ -26,7 +26,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     if lengths.len() < 2 {
         return Err(ReportError::missing(NAME, format!("{study} holds no segment cuts")));
     }
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     for condition in tables.map(|s| s.conditions()).unwrap_or_default() {
         let title = under(condition);

@@ -16,7 +16,7 @@ const TITLE: &str = "Excess of F_SG over FF after 200 updates";
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let study = first_of(results, NAME, &["c2"])?;
-    let mut data = Data::new();
+    let mut data = Data::default();
     let (mut first, mut second, mut spread) = (Vec::new(), Vec::new(), Vec::new());
     let conditions = results.study(study).map(|s| s.conditions()).unwrap_or_default();
     for condition in conditions {

@@ -17,7 +17,7 @@ const CUTS: [&str; 2] = ["F_SG", "FD"];
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let study = first_of(results, NAME, &["e4"])?;
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     for (title, quantity, label) in [
         ("Gradient at the first step", RAW_DIFFERENCE, "|g - g_FF| / |g_FF|"),

@@ -17,7 +17,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         let why = format!("no collected study holds `{}`", wanted.join("` or `"));
         return Err(ReportError::missing(NAME, why));
     };
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     for (quantity, title, cuts) in [
         (

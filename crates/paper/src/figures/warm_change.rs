@@ -13,7 +13,7 @@ const ARMS: [&str; 3] = ["FF", "FD", "F_SG"];
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     first_of(results, NAME, &["c2", "c1-hidden", "a6", "a4", "c1-first"])?;
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels = Vec::new();
     for (study, title) in [
         ("c2", "Seven noise levels (c2)"),

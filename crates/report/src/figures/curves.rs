@@ -41,10 +41,10 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     Ok(Drawing {
         title: format!("Learning curves of {}", study.name),
         caption: format!(
-            "Mean {} over sources (lines) and single sources (thin) on a logarithmic scale; descriptive, no \
+            "{}: means over sources (lines) and single sources (thin) on a logarithmic scale; descriptive, no \
              intervals. Evaluations in the first twentieth of training and values that are not above zero are in the data \
              only. A dotted vertical line is the update at which arms branch off others.{}",
-            study.error_words().error,
+            super::capital(&study.error_words().error),
             data.gap_sentence()
         ),
         legend,
@@ -59,7 +59,7 @@ pub struct Panels<'a> {
     study: &'a Study,
     words: ErrorWords,
     lines: &'a [Line<'a>],
-    panels: Vec<Panel>,
+    drawn: Vec<Panel>,
     seen: BTreeSet<usize>,
     data: Data,
 }
@@ -74,18 +74,25 @@ struct Curve {
 impl<'a> Panels<'a> {
     /// Nothing drawn yet.
     pub fn new(study: &'a Study, words: ErrorWords, lines: &'a [Line<'a>]) -> Self {
-        Self { study, words, lines, panels: Vec::new(), seen: BTreeSet::new(), data: Data::new() }
+        Self {
+            study,
+            words,
+            lines,
+            drawn: Vec::new(),
+            seen: BTreeSet::new(),
+            data: Data::default(),
+        }
     }
 
     /// The panels, their legend and their data; an error if nothing could be drawn.
     pub fn finish(self) -> Result<(Vec<Panel>, Vec<Key>, Data), ReportError> {
-        if self.panels.is_empty() {
+        if self.drawn.is_empty() {
             let why = format!("{} holds no learning curves", self.study.name);
             return Err(ReportError::missing(NAME, why));
         }
         let key = |i: &usize| Key::line(self.lines[*i].series, self.lines[*i].label);
         let legend = self.seen.iter().map(key).collect();
-        Ok((self.panels, legend, self.data))
+        Ok((self.drawn, legend, self.data))
     }
 
     /// Draws the curves under a condition, if there are any.
@@ -102,7 +109,7 @@ impl<'a> Panels<'a> {
         }
         if !drawn.is_empty() {
             let panel = self.panel(condition, title, &drawn);
-            self.panels.push(panel);
+            self.drawn.push(panel);
             self.seen.extend(drawn.iter().map(|(i, _)| *i));
         }
     }

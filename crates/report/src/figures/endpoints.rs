@@ -6,7 +6,7 @@ use crate::data::Data;
 use crate::error::ReportError;
 use crate::estimate::Estimate;
 use crate::plotting::ShowEstimate as _;
-use crate::results::{Results, Study};
+use crate::results::{Results, Study, distinct};
 
 const NAME: &str = "endpoints";
 
@@ -32,14 +32,14 @@ pub fn cells<'s>(results: &Results, study: &'s Study) -> Vec<(&'s str, &'s str, 
 
 pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportError> {
     let cells = cells(results, study);
-    let arms: Vec<&str> = super::in_order(cells.iter().map(|(_, arm, _)| *arm));
-    let conditions: Vec<&str> = super::in_order(cells.iter().map(|(condition, ..)| *condition));
+    let arms: Vec<&str> = distinct(cells.iter().map(|(_, arm, _)| *arm));
+    let conditions: Vec<&str> = distinct(cells.iter().map(|(condition, ..)| *condition));
     if cells.is_empty() {
         let why = format!("no trained unit of {} is done", study.name);
         return Err(ReportError::missing(NAME, why));
     }
     let (palette, words) = (results.palette(), study.error_words());
-    let mut data = Data::new();
+    let mut data = Data::default();
     for condition in study.conditions() {
         for arm in study.arms_in_order() {
             let is_planned =
@@ -60,7 +60,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     for shown in conditions.chunks((MEANS / arms.len()).max(1)) {
         let title = match shown {
             [condition] => (*condition).to_owned(),
-            _ => format!("{} at the last update", words.error),
+            _ => super::capital(&words.error),
         };
         let mut plot = Plot::new(&PlotSpec {
             title: &title,
@@ -87,7 +87,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
             "{} at the last update of every arm. Large marks: means over sources, with pointwise 95% source-bootstrap intervals \
              (descriptive) from four sources on; small marks: single sources. Arms of one source share its random \
              numbers, so differences between arms are better judged by contrasts than by these intervals.{}",
-            capital(&words.error),
+            super::capital(&words.error),
             data.gap_sentence()
         ),
         legend: arms.iter().map(|arm| Key::mark(palette.series(arm), *arm)).collect(),
@@ -95,10 +95,4 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
         alt: "Errors at the last update by arm and condition, with single sources.".into(),
         csv: data.csv(),
     })
-}
-
-/// The first letter as a capital.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }

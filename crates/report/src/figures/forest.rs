@@ -9,7 +9,7 @@ use crate::data::Data;
 use crate::error::ReportError;
 use crate::escape::csv;
 use crate::format::{estimate, exact};
-use crate::results::{Judged, Study};
+use crate::results::{Judged, Study, distinct};
 
 const NAME: &str = "forest";
 
@@ -21,10 +21,10 @@ pub(super) fn draw(study: &Study) -> Result<Drawing, ReportError> {
         let why = format!("{} has no family of contrasts that was analysed", study.name);
         return Err(ReportError::missing(NAME, why));
     }
-    let mut gaps = Data::new();
+    let mut gaps = Data::default();
     let mut file = "family,contrast,expression,mean,lower,upper,bound,verdict,status\n".to_owned();
     let mut panels = Vec::new();
-    for family in super::in_order(study.analysis.iter().map(|row| row.family.as_str())) {
+    for family in distinct(study.analysis.iter().map(|row| row.family.as_str())) {
         let rows = || study.analysis.iter().filter(|row| row.family == family);
         for row in rows() {
             let numbers =

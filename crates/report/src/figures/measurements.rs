@@ -11,7 +11,7 @@ use crate::error::ReportError;
 use crate::estimate::Estimate;
 use crate::format;
 use crate::plotting::{ShowEstimate as _, words};
-use crate::results::{Results, Study};
+use crate::results::{Results, Study, distinct};
 
 const NAME: &str = "measurements";
 
@@ -30,15 +30,12 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     if all.iter().all(|quantity| quantity.means.is_empty()) {
         return Err(ReportError::missing(NAME, format!("{} measured nothing", study.name)));
     }
-    let mut data = Data::new();
+    let mut data = Data::default();
     let mut panels: Vec<Panel> = Vec::new();
     let mut legend: Vec<&str> = Vec::new();
     let names = all.iter().flat_map(|q| (0..WORDS.len()).flat_map(|along| q.names(along)));
     let palette = results.palette().and(names);
     for quantity in &all {
-        for (place, e) in &quantity.means {
-            data.estimate(quantity.name, &Quantity::words(place, &[1, 2, 3]), place[0], e, "");
-        }
         if quantity.means.is_empty() {
             data.gap(format!("{}, which has no value", quantity.name));
         } else if PERCENTILES.iter().any(|ending| quantity.name.ends_with(ending)) {
@@ -47,6 +44,9 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
             data.gap(quantity.name.to_owned());
         } else {
             let chart = Chart::new(quantity);
+            for (place, e) in &quantity.means {
+                data.estimate(quantity.name, &Quantity::words(place, &[1, 2, 3]), place[0], e, "");
+            }
             panels.extend(chart.panels(&palette, &mut data));
             let series = chart.series.map(|along| quantity.names(along)).unwrap_or_default();
             legend.extend(series);
@@ -57,10 +57,10 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
         caption: format!(
             "Numbers measured at kept states, at the last update measured. Large marks: means over sources, with pointwise 95% \
              source-bootstrap intervals (descriptive) from four sources on; small marks: single sources. The table of \
-             measurements and the data have every quantity.{}",
+             measurements has every quantity.{}",
             data.gap_sentence()
         ),
-        legend: super::in_order(legend)
+        legend: distinct(legend)
             .into_iter()
             .map(|name| {
                 Key::mark(palette.series(name), if name.is_empty() { "none" } else { name })

@@ -16,7 +16,7 @@ pub(crate) use quantity::quantities;
 use backcut_draw::{Drawing, Palette};
 
 use crate::error::ReportError;
-use crate::results::{Results, Study};
+use crate::results::{Results, Study, distinct};
 
 /// Every figure: its name and what it shows.
 pub const FIGURES: &[(&str, &str)] = &[
@@ -65,7 +65,7 @@ impl Study {
         let units = self.units.iter().map(|row| row.arm.as_str());
         let endpoints = self.endpoints.iter().map(|row| row.arm.as_str());
         let measured = self.measurements.iter().map(|row| row.arm.as_str());
-        in_order(units.chain(endpoints).chain(measured).filter(|arm| !arm.is_empty()))
+        distinct(units.chain(endpoints).chain(measured).filter(|arm| !arm.is_empty()))
     }
 
     /// What an error is called and measured in.
@@ -88,18 +88,14 @@ pub struct ErrorWords {
 }
 
 impl ErrorWords {
-    /// The label of an axis.
+    /// The label of an axis, which has no room for more.
     pub fn label(&self) -> String {
-        if self.unit.is_empty() {
-            self.error.clone()
-        } else {
-            format!("{} ({})", self.error, self.unit)
-        }
+        if self.unit.is_empty() { "error".to_owned() } else { format!("error ({})", self.unit) }
     }
 }
 
-/// Every name once, in the order of first appearance.
-pub(crate) fn in_order<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = std::collections::BTreeSet::new();
-    names.into_iter().filter(|name| seen.insert(*name)).collect()
+/// The first letter as a capital.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }

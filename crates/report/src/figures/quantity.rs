@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::estimate::{BySource, Estimate};
-use crate::results::{Results, Study};
+use crate::results::{Results, Study, distinct, in_order};
 
 /// What a number can depend on, in the order of [`Place`].
 pub const WORDS: [&str; 4] = ["condition", "arm", "cut", "part"];
@@ -24,7 +24,7 @@ impl<'s> Quantity<'s> {
     /// The different names along one of the four, in order.
     pub fn names(&self, along: usize) -> Vec<&'s str> {
         let names = self.means.iter().map(|(place, _)| place[along]);
-        if along == 0 { crate::results::in_order(names) } else { super::in_order(names) }
+        if along == 0 { in_order(names) } else { distinct(names) }
     }
 
     /// Names of the quantity's places, without what all of them share.

@@ -196,7 +196,7 @@ impl Page {
                 );
             }
             None => {
-                self.paragraph("", "No ledger was collected, so no row here can be prespecified.")
+                self.paragraph("", "No ledger was collected, so no row here can be prespecified.");
             }
         }
         for study in results.studies() {

@@ -1,10 +1,12 @@
 //! The page of whatever was collected: study by study, then what failed, then where it comes from.
 
+use backcut_tables::Work;
+
 use super::Page;
 use crate::error::ReportError;
 use crate::escape::file_name;
 use crate::figures::{FIGURES, figure};
-use crate::results::{Results, Study};
+use crate::results::{Results, Study, distinct};
 use crate::tables::{TABLES, Table, table};
 
 /// The page; its title is the study's own unless one is given.
@@ -25,6 +27,15 @@ pub fn of_studies(results: &Results, title: Option<&str>) -> Result<String, Repo
     Ok(page.finish())
 }
 
+/// Why a study's arms need not be shown: all of them are another's, and that one is on the page.
+fn trained_elsewhere(results: &Results, study: &Study) -> Option<String> {
+    let trained = || study.units.iter().filter(|unit| unit.what == Work::Train);
+    let origins = distinct(trained().map(|unit| unit.origin.as_str()));
+    let is_shown = |origin: &&str| !origin.is_empty() && results.study(origin).is_some();
+    (!origins.is_empty() && origins.iter().all(is_shown))
+        .then(|| format!("its arms were trained for {}", origins.join(" and ")))
+}
+
 fn study_title(study: &Study) -> String {
     match study.fact("title").filter(|title| !title.is_empty()) {
         Some(title) => format!("{}: {title}", study.name),
@@ -41,8 +52,13 @@ fn one(page: &mut Page, results: &Results, study: &Study, many: bool) -> Result<
     if many {
         page.paragraph("states", &format!("{}.", crate::summary::states_line(study)));
     }
+    let elsewhere = trained_elsewhere(results, study);
     let tables = |name: &str| TABLES.iter().any(|(table, _)| *table == name);
     for (name, _) in FIGURES {
+        if let (Some(why), "endpoints" | "curves") = (&elsewhere, *name) {
+            page.figure(&key(name), Err(ReportError::missing(name, why)));
+            continue;
+        }
         page.figure(&key(name), figure(results, name, Some(&study.name)));
         // The table beside a figure has its name, but contrasts are drawn as a forest.
         let beside = if *name == "forest" { "contrasts" } else { name };
@@ -52,9 +68,9 @@ fn one(page: &mut Page, results: &Results, study: &Study, many: bool) -> Result<
                 let rows = backcut_text::counted(made.rows.len(), "row");
                 let made = Table { name: file_name(&key(&made.name)), ..made };
                 if beside == "contrasts" {
-                    page.table(&made, true)
+                    page.table(&made, true);
                 } else {
-                    page.folded(&made, &rows)
+                    page.folded(&made, &rows);
                 }
             }
         }

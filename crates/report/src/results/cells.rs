@@ -43,10 +43,15 @@ impl Study {
     }
 }
 
+/// Every name once, in the order of first appearance.
+pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = std::collections::BTreeSet::new();
+    names.into_iter().filter(|name| seen.insert(*name)).collect()
+}
+
 /// Every condition once: numbers by value, everything else behind them as it comes.
 pub fn in_order<'a>(conditions: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = std::collections::BTreeSet::new();
-    let mut once: Vec<&str> = conditions.into_iter().filter(|c| seen.insert(*c)).collect();
+    let mut once = distinct(conditions);
     let place = |condition: &str| condition.parse().unwrap_or(f64::INFINITY);
     once.sort_by(|a, b| place(a).total_cmp(&place(b)));
     once

@@ -7,7 +7,7 @@ mod read;
 mod study;
 
 pub use about::Ledger;
-pub use cells::{canonical_condition, in_order};
+pub use cells::{canonical_condition, distinct, in_order};
 pub use study::{Extra, Judged, SourceValues, Study};
 
 use std::collections::BTreeMap;

@@ -14,15 +14,15 @@ const INTERVALS: &str = "Means over sources with pointwise 95% source-bootstrap 
                          sources on.";
 
 pub fn endpoints(results: &Results, studies: &[&Study]) -> Table {
-    let (mut rows, mut data) = (Vec::new(), Data::new());
+    let (mut rows, mut data) = (Vec::new(), Data::default());
     for study in studies {
         let unit = study.error_words().unit;
         for (condition, arm, e) in figures::cells(results, study) {
-            data.estimate(&study.name, arm, condition, &e, &unit);
-            let mut row = vec![study.name.clone(), arm.to_owned(), condition.to_owned()];
-            row.extend(cells(&e));
-            row[3] = format!("{} {unit}", row[3]).trim_end().to_owned();
-            rows.push(row);
+            data.mean(&study.name, arm, condition, &e, &unit);
+            let [mean, sources, left_out] = cells(&e);
+            let mean = format!("{mean} {unit}").trim_end().to_owned();
+            let (name, arm, condition) = (study.name.clone(), arm.to_owned(), condition.to_owned());
+            rows.push(vec![name, arm, condition, mean, sources, left_out]);
         }
     }
     let columns = ["study", "arm", "condition", "error", "sources", "left out"];
@@ -30,13 +30,13 @@ pub fn endpoints(results: &Results, studies: &[&Study]) -> Table {
 }
 
 pub fn measured(results: &Results, studies: &[&Study]) -> Table {
-    let (mut rows, mut data) = (Vec::new(), Data::new());
+    let (mut rows, mut data) = (Vec::new(), Data::default());
     for study in studies {
         for quantity in figures::quantities(results, study) {
             for (place, e) in &quantity.means {
                 let panel = format!("{}: {}", study.name, quantity.name);
                 let [condition, arm, cut, part] = place.map(str::to_owned);
-                data.estimate(&panel, &[arm.as_str(), &cut, &part].join(" "), &condition, e, "");
+                data.mean(&panel, &[arm.as_str(), &cut, &part].join(" "), &condition, e, "");
                 let mut row = vec![study.name.clone(), quantity.name.to_owned()];
                 row.extend([arm, condition, cut, part]);
                 row.extend(cells(e).into_iter().take(2));

@@ -56,7 +56,7 @@ pub fn write_study(folder: &Path, name: &str) {
                     continue;
                 }
                 for update in (from + 8..=80).step_by(8) {
-                    let early = 1.0 + 3.0 * (-(update as f64) / 20.0).exp();
+                    let early = 1.0 + 3.0 * (-f64::from(update) / 20.0).exp();
                     let value = end * early;
                     writeln!(curves, "{cell},{update},{value},done,{unit},").unwrap();
                 }
