@@ -23,10 +23,10 @@ fn published(name: &str) -> (Study, Plan) {
 
 fn all_published() -> Vec<(Study, Plan)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-    let names: BTreeSet<String> = files.map(|name| name.into_string().unwrap()).collect();
-    let studies: Vec<_> =
-        names.iter().filter(|name| name.ends_with(".toml")).map(|name| published(name)).collect();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files: BTreeSet<_> = files.filter(|f| f.extension().is_some_and(|e| e == "toml")).collect();
+    let name = |file: &Path| file.file_name().unwrap().to_string_lossy().into_owned();
+    let studies: Vec<_> = files.iter().map(|file| published(&name(file))).collect();
     assert!(studies.len() > 16, "the paper's, the template");
     studies
 }
