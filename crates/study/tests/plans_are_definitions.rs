@@ -25,8 +25,11 @@ fn all_published() -> Vec<(Study, Plan)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let names: BTreeSet<String> = files.map(|name| name.into_string().unwrap()).collect();
-    let studies: Vec<_> =
-        names.iter().filter(|name| name.ends_with(".toml")).map(|name| published(name)).collect();
+    let studies: Vec<_> = names
+        .iter()
+        .filter(|name| name.strip_suffix(".toml").is_some())
+        .map(|name| published(name))
+        .collect();
     assert!(studies.len() > 16, "the paper's, the template");
     studies
 }
