@@ -39,3 +39,27 @@ pub fn read(path: &Path) -> io::Result<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backcut_study::Study;
+    use backcut_systems::Catalogue;
+
+    #[test]
+    fn every_study_file_is_embedded_and_loads_from_there() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+        let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name());
+        let mut files: Vec<String> = files.map(|f| f.into_string().unwrap()).collect();
+        let is_study = |file: &String| file.strip_suffix(".toml").is_some_and(|n| n != "template");
+        files.retain(is_study);
+        let mut embedded: Vec<&str> = STUDIES.iter().map(|(file, _)| *file).collect();
+        files.sort();
+        embedded.sort_unstable();
+        assert_eq!(files, embedded);
+        for (file, _) in STUDIES {
+            let study = Study::load_with(Path::new(file), &Catalogue::builtin(), &read).unwrap();
+            assert_eq!(format!("{}.toml", study.name), *file);
+        }
+    }
+}
