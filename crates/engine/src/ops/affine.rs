@@ -38,9 +38,7 @@ impl Var<'_> {
 }
 
 impl Operation for Affine {
-    fn name(&self) -> &'static str {
-        "affine"
-    }
+    const NAME: &str = "affine";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.x]

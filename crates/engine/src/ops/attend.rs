@@ -10,7 +10,6 @@ use backcut_kernels::{Isa, Real};
 use super::{At, Backward, Forward, Operation, Values};
 use crate::compile::graph::Flow;
 use crate::forward::rollout::{Attended, Rollout};
-use crate::oracle::{Columns, Row};
 use crate::trace::{Named, Scope, Site, Trace, Var};
 
 /// Appends `key` and `value` to a cache, then reads all of it with `q`.
@@ -122,9 +121,7 @@ impl<R: Real> Attended<R> {
 }
 
 impl Operation for Attend {
-    fn name(&self) -> &'static str {
-        "attention"
-    }
+    const NAME: &str = "attention";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.q, self.key, self.value]
@@ -175,10 +172,6 @@ impl Operation for Attend {
                 }
             }
         }
-    }
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
     }
 }
 

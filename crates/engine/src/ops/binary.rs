@@ -49,6 +49,8 @@ impl Binary {
 }
 
 impl Operation for Binary {
+    const NAME: &str = "arithmetic";
+
     fn name(&self) -> &'static str {
         self.function.name()
     }

@@ -7,7 +7,6 @@ use super::{Backward, Forward, Operation};
 use crate::compile::program::Carried;
 use crate::forward::rollout::{Record, Rollout};
 use crate::forward::spec::Donor;
-use crate::oracle::{Columns, Row};
 use crate::trace::Site;
 
 /// The physical state handed over by the previous step.
@@ -19,9 +18,7 @@ pub struct State(pub(crate) usize);
 pub struct Register(pub(crate) usize);
 
 impl Operation for State {
-    fn name(&self) -> &'static str {
-        "state"
-    }
+    const NAME: &str = "state";
 
     fn operands(&self) -> Vec<Site> {
         Vec::new()
@@ -38,16 +35,10 @@ impl Operation for State {
     }
 
     fn backward<R: Real>(&self, _now: Backward<'_, R>) {}
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
-    }
 }
 
 impl Operation for Register {
-    fn name(&self) -> &'static str {
-        "register"
-    }
+    const NAME: &str = "register";
 
     fn operands(&self) -> Vec<Site> {
         Vec::new()
@@ -64,10 +55,6 @@ impl Operation for Register {
     }
 
     fn backward<R: Real>(&self, _now: Backward<'_, R>) {}
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
-    }
 }
 
 /// The first value, or what the previous step handed on (a donor's, if there is one).

@@ -29,9 +29,7 @@ impl Trace {
 }
 
 impl Operation for Concat {
-    fn name(&self) -> &'static str {
-        "concat"
-    }
+    const NAME: &str = "concat";
 
     fn operands(&self) -> Vec<Site> {
         self.0.clone()

@@ -9,7 +9,6 @@ use crate::backward::workspace::Tokens;
 use crate::compile::graph::Flow;
 use crate::compile::program::position;
 use crate::forward::rollout::Rollout;
-use crate::oracle::{Columns, Row};
 use crate::trace::{Scope, Site, Trace, Var};
 
 /// Reads the condition's tokens with `q`; keys and values are sites of the condition graph.
@@ -42,9 +41,7 @@ impl Trace {
 }
 
 impl Operation for Cross {
-    fn name(&self) -> &'static str {
-        "cross-attention"
-    }
+    const NAME: &str = "cross-attention";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.q]
@@ -89,9 +86,5 @@ impl Operation for Cross {
             let (query, p) = ((&attended.queries, t), attended.probabilities_at(t));
             spread_credit(isa, attended.shape, reads, query, p, (sent, 0), keys, values);
         }
-    }
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
     }
 }

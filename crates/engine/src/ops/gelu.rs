@@ -22,9 +22,7 @@ impl Var<'_> {
 }
 
 impl Operation for Gelu {
-    fn name(&self) -> &'static str {
-        "gelu"
-    }
+    const NAME: &str = "gelu";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.x]

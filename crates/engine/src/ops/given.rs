@@ -29,9 +29,7 @@ impl Op {
 }
 
 impl Operation for Input {
-    fn name(&self) -> &'static str {
-        "input"
-    }
+    const NAME: &str = "input";
 
     fn operands(&self) -> Vec<Site> {
         Vec::new()
@@ -45,16 +43,10 @@ impl Operation for Input {
     fn forward<R: Real>(&self, _now: Forward<'_, R>) {}
 
     fn backward<R: Real>(&self, _now: Backward<'_, R>) {}
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
-    }
 }
 
 impl Operation for Constant {
-    fn name(&self) -> &'static str {
-        "constant"
-    }
+    const NAME: &str = "constant";
 
     fn operands(&self) -> Vec<Site> {
         Vec::new()

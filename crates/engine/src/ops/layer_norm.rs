@@ -29,9 +29,7 @@ impl Trace {
 }
 
 impl Operation for LayerNorm {
-    fn name(&self) -> &'static str {
-        "layer norm"
-    }
+    const NAME: &str = "layer norm";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.x]

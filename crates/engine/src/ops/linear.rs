@@ -55,9 +55,7 @@ impl Linear {
 }
 
 impl Operation for Linear {
-    fn name(&self) -> &'static str {
-        "linear"
-    }
+    const NAME: &str = "linear";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.x]

@@ -15,7 +15,15 @@ pub(crate) type Drift = for<'t> fn(x: Var<'t>, bounded: Var<'t>) -> Var<'t>;
 /// its width) stands beside its implementation.
 pub(crate) trait Operation {
     /// What users see in messages.
-    fn name(&self) -> &'static str;
+    const NAME: &str;
+
+    /// How random programs draw it, unless they contain it anyway.
+    const DRIFT: Option<Drift> = None;
+
+    /// The name of this one; functions go by their own.
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
 
     /// Operands within the same graph, in the order in which they receive adjoints. They lie before it.
     fn operands(&self) -> Vec<Site>;
@@ -55,12 +63,11 @@ pub(crate) trait Operation {
         None
     }
 
-    /// The same on the oracle's tape, with standard functions; `None` for what reads beyond its own row and
-    /// step, which is the interpreter's business.
-    fn oracle<'t>(&self, row: &Row<'_, 't>) -> Option<Columns<'t>>;
-
-    /// How random programs draw it, unless they contain it anyway.
-    const DRIFT: Option<Drift> = None;
+    /// The same on the oracle's tape, with standard functions. What reads beyond its own row and step has none: that
+    /// is the interpreter's business, which stops at any other without.
+    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
+        None
+    }
 }
 
 /// Defines [`Op`](super::Op) as the enum of the given instructions, each a type of the same name in the named module.

@@ -5,7 +5,6 @@ use backcut_kernels::elementwise as ew;
 
 use super::{Backward, Forward, Operation};
 use crate::forward::rollout::Rollout;
-use crate::oracle::{Columns, Row};
 use crate::trace::{Scope, Site, Trace, Var};
 
 /// A one-token condition value; the operand is a site of the condition graph.
@@ -28,9 +27,7 @@ impl Trace {
 }
 
 impl Operation for Recall {
-    fn name(&self) -> &'static str {
-        "recall"
-    }
+    const NAME: &str = "recall";
 
     fn operands(&self) -> Vec<Site> {
         Vec::new()
@@ -58,9 +55,5 @@ impl Operation for Recall {
             let block = workspace.condition_adjoints.block(self.0);
             ew::add(now.model.isa(), from, &mut workspace.condition_adjoints.data[block]);
         }
-    }
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
     }
 }

@@ -20,9 +20,7 @@ impl Var<'_> {
 }
 
 impl Operation for RowSum {
-    fn name(&self) -> &'static str {
-        "row sum"
-    }
+    const NAME: &str = "row sum";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.0]

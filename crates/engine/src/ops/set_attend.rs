@@ -9,7 +9,6 @@ use crate::backward::workspace::Tokens;
 use crate::compile::graph::Flow;
 use crate::compile::program::position;
 use crate::forward::rollout::Rollout;
-use crate::oracle::{Columns, Row};
 use crate::trace::{Scope, Site, Trace, Var};
 
 /// Every token of the condition reads every token (condition graph only).
@@ -41,9 +40,7 @@ impl Trace {
 }
 
 impl Operation for SetAttend {
-    fn name(&self) -> &'static str {
-        "set attention"
-    }
+    const NAME: &str = "set attention";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.q, self.key, self.value]
@@ -115,9 +112,5 @@ impl Operation for SetAttend {
                 }
             }
         }
-    }
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
     }
 }

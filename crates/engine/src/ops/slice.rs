@@ -37,9 +37,7 @@ impl Var<'_> {
 }
 
 impl Operation for Slice {
-    fn name(&self) -> &'static str {
-        "slice"
-    }
+    const NAME: &str = "slice";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.x]

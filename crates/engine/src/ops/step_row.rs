@@ -5,7 +5,6 @@ use backcut_kernels::product::{Blocks, bias_gradient};
 
 use super::{Backward, Forward, Operation};
 use crate::compile::layout::Init;
-use crate::oracle::{Columns, Row};
 use crate::trace::{ParamId, Scope, Site, Trace, Var};
 
 /// Row `t` of a parameter table, the same for every row of the batch.
@@ -26,9 +25,7 @@ impl Trace {
 }
 
 impl Operation for StepRow {
-    fn name(&self) -> &'static str {
-        "step row"
-    }
+    const NAME: &str = "step row";
 
     fn operands(&self) -> Vec<Site> {
         Vec::new()
@@ -67,9 +64,5 @@ impl Operation for StepRow {
                 bias_gradient(model.isa(), 1, workspace.rows, width, dy, target);
             }
         }
-    }
-
-    fn oracle<'t>(&self, _row: &Row<'_, 't>) -> Option<Columns<'t>> {
-        None
     }
 }

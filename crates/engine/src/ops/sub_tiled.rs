@@ -32,9 +32,7 @@ impl Var<'_> {
 }
 
 impl Operation for SubTiled {
-    fn name(&self) -> &'static str {
-        "sub tiled"
-    }
+    const NAME: &str = "sub tiled";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.a, self.b]

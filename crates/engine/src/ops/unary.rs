@@ -23,6 +23,8 @@ impl Var<'_> {
 }
 
 impl Operation for Unary {
+    const NAME: &str = "function";
+
     fn name(&self) -> &'static str {
         self.function.name()
     }

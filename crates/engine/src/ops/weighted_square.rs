@@ -31,9 +31,7 @@ impl Var<'_> {
 }
 
 impl Operation for WeightedSquare {
-    fn name(&self) -> &'static str {
-        "weighted square"
-    }
+    const NAME: &str = "weighted square";
 
     fn operands(&self) -> Vec<Site> {
         vec![self.x]
