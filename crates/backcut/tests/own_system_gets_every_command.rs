@@ -1,4 +1,7 @@
-//! A package outside the workspace, with one dependency, has every command on its own system.
+//! A system written against the prelude alone has every command.
+//!
+//! `examples/own-system` is a package of its own with one dependency; here its file is an example of this crate, so that
+//! it is compiled and run whenever the tests are.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
@@ -9,15 +12,17 @@ fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/own-system")
 }
 
-/// Builds the package beside this workspace's own artifacts and returns its program.
+/// Its program. `cargo test` has built it with the rest of the workspace; if a single test was asked for,
+/// it is built now.
 fn built() -> PathBuf {
-    let target = Path::new(env!("CARGO_BIN_EXE_backcut")).parent().unwrap().parent().unwrap();
+    let folder = Path::new(env!("CARGO_BIN_EXE_backcut")).parent().unwrap();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--manifest-path"]).arg(package().join("Cargo.toml"));
-    let output = build.arg("--target-dir").arg(target).output().unwrap();
+    build.args(["build", "--locked", "--workspace", "--example", "own-system", "--target-dir"]);
+    build.arg(folder.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = build.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    target.join("debug/own-system")
+    folder.join("examples/own-system")
 }
 
 fn run(program: &Path, folder: &Path, line: &str) -> Output {
@@ -48,7 +53,8 @@ fn trained_measured_exported_studied_and_reported() {
     assert!(fine(&program, here, "inspect batch.safetensors").contains("output/push"));
 
     let study = std::fs::read_to_string(package().join("study.toml")).unwrap();
-    std::fs::write(here.join("study.toml"), study.replace("updates = 200", "updates = 20")).unwrap();
+    std::fs::write(here.join("study.toml"), study.replace("updates = 200", "updates = 20"))
+        .unwrap();
     fine(&program, here, "study freeze study.toml");
     fine(&program, here, "study run study.toml");
     run(&program, here, "study collect study.toml"); // exit code 1 if a prediction failed

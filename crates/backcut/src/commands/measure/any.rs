@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_measure::{Finding, Measurement, Subject, measure};
 use backcut_study::Tools;
-use backcut_training::Restored;
 use serde_json::{Map, Value};
 
 use super::output::Results;
-use super::states::{StateArgs, States};
+use super::states::{StateArgs, States, reference};
 use super::table::{Look, Table, defined, wrapped};
 use crate::exit::{Told as _, Verdict, user};
 use crate::settings::value;
@@ -53,8 +52,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let measurement = args.measurement()?;
     let states = args.states.restore(tools)?;
-    let reference = args.reference.as_ref().map(|path| Restored::load(tools.catalogue, path));
-    let reference = reference.transpose().told()?;
+    let reference = reference(args.reference.as_ref(), tools)?;
     let reference = reference.as_ref().map(|state| Subject::of(tools.executor, state));
     let mut of_state = Vec::new();
     for state in &states.all {

@@ -6,10 +6,9 @@ use anyhow::Result;
 use backcut_measure::probe::{ProbeOptions, probe};
 use backcut_measure::{Finding, Subject};
 use backcut_study::Tools;
-use backcut_training::Restored;
 
 use super::output::Results;
-use super::states::{StateArgs, States};
+use super::states::{StateArgs, States, reference};
 use super::table::{Look, Table, defined, wrapped};
 use crate::exit::{Told as _, Verdict, user};
 
@@ -33,8 +32,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         return Ok(Verdict::Fine);
     }
     let states = args.states.restore(tools)?;
-    let reference = args.reference.as_ref().map(|path| Restored::load(tools.catalogue, path));
-    let reference = reference.transpose().told()?;
+    let reference = reference(args.reference.as_ref(), tools)?;
     let reference = reference.as_ref().map(|state| Subject::of(tools.executor, state));
     let target = match (&args.target, states.all.first().and_then(|s| s.restored.built.latent)) {
         (Some(target), _) => target.clone(),

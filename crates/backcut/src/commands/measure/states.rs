@@ -64,10 +64,7 @@ impl StateArgs {
         let mut states = States { tools, all: Vec::new() };
         let Some(folder) = &self.study else {
             for path in &self.checkpoints {
-                // A folder stands for its run's latest state.
-                let is_folder = path.is_dir();
-                let path = if is_folder { Folder::new(path).checkpoint() } else { path.clone() };
-                states.add(path, None)?;
+                states.add(latest(path), None)?;
             }
             return Ok(states);
         };
@@ -127,6 +124,16 @@ impl States<'_> {
         let (seed, cut) = (header.config.seed, header.config.cut);
         format!("{label}: {system}, {updates} updates of seed {seed} under {cut}")
     }
+}
+
+/// A folder stands for its run's latest state.
+fn latest(path: &Path) -> PathBuf {
+    if path.is_dir() { Folder::new(path).checkpoint() } else { path.to_owned() }
+}
+
+/// The state whose observations are common to all, if one was named.
+pub fn reference(path: Option<&PathBuf>, tools: Tools) -> Result<Option<Restored>> {
+    path.map(|path| Restored::load(tools.catalogue, &latest(path))).transpose().told()
 }
 
 /// Parses a list of cuts.
