@@ -64,12 +64,12 @@ impl Built {
     fn new<S: Settings>(choice: &SystemChoice) -> Result<Self, SettingsError> {
         let mut settings: S = serde_json::from_value(choice.settings.clone()).map_err(|error| {
             SettingsError::new(
-                format!("the settings of {}: {error}", S::NAME),
+                format!("the {}'s settings: {error}", S::NAME),
                 "`backcut study template` and the system's guide list its settings",
             )
         })?;
         let system = settings.build().map_err(|error| {
-            SettingsError::new(format!("the settings of {}: {error}", S::NAME), error.hint())
+            SettingsError::new(format!("the {}'s settings: {error}", S::NAME), error.hint())
         })?;
         let resolved = as_json(&settings)?;
         is_taken_over(S::NAME, "", &choice.settings, &resolved, &as_json(&S::default())?)?;
