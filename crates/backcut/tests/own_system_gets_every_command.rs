@@ -48,7 +48,8 @@ fn trained_measured_exported_studied_and_reported() {
     assert!(fine(&program, here, "inspect batch.safetensors").contains("output/push"));
 
     let study = std::fs::read_to_string(package().join("study.toml")).unwrap();
-    std::fs::write(here.join("study.toml"), study.replace("updates = 200", "updates = 20")).unwrap();
+    std::fs::write(here.join("study.toml"), study.replace("updates = 200", "updates = 20"))
+        .unwrap();
     fine(&program, here, "study freeze study.toml");
     fine(&program, here, "study run study.toml");
     run(&program, here, "study collect study.toml"); // exit code 1 if a prediction failed

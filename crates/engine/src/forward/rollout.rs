@@ -220,12 +220,15 @@ impl<R: Real> Rollout<R> {
     }
 
     /// Puts what is fed at step `t` in the place of the sites' own values.
+    #[inline]
     pub(crate) fn feed(&mut self, t: usize, is_due: impl Fn(Site) -> bool) {
         let Self { fixed, step, .. } = self;
-        for fixed in fixed.iter().filter(|f| f.steps.contains(&t) && is_due(f.site)) {
-            let to = step.frame.range(fixed.site, t);
-            let from = (t - fixed.steps.start) * to.len();
-            step.values[to.clone()].copy_from_slice(&fixed.values[from..][..to.len()]);
+        for fixed in fixed {
+            if fixed.steps.contains(&t) && is_due(fixed.site) {
+                let to = step.frame.range(fixed.site, t);
+                let from = (t - fixed.steps.start) * to.len();
+                step.values[to.clone()].copy_from_slice(&fixed.values[from..][..to.len()]);
+            }
         }
     }
 

@@ -119,16 +119,19 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
         let (rows, n_in, n_out, dw) = (self.rows, self.n_in, self.n_out, &mut *self.dw);
         let place = Place { first: row * n_out + column, stride: n_out };
 
+        // Said once, or every term would be checked anew.
+        let width = N * T::LANES;
+        assert!(row <= n_in && M <= n_in - row && column <= n_out && width <= n_out - column);
         let mut sums: Tile<T::Vector, M, N> = tile::load(t, dw, place);
         for b in (0..self.blocks).rev() {
             let x = &self.x[b * rows * n_in..][..rows * n_in];
             let dy = self.dy.get(b, rows * n_out);
             for (x, dy) in x.chunks_exact(n_in).zip(dy.chunks_exact(n_out)) {
                 let mut a = [R::ZERO; M];
-                a.copy_from_slice(&x[row..row + M]);
-                let mut w = [t.splat(R::ZERO); N];
+                a.copy_from_slice(&x[row..][..M]);
+                let (dy, mut w) = (&dy[column..][..width], [t.splat(R::ZERO); N]);
                 for v in 0..N {
-                    w[v] = t.load(&dy[column + v * T::LANES..]);
+                    w[v] = t.load(&dy[v * T::LANES..]);
                 }
                 sums = tile::add_term(t, a, w, sums);
             }
