@@ -35,8 +35,8 @@ fn forward_body<R: Real>(
     let rows = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
     for ((x, y), saved) in rows.zip(saved.chunks_exact(SAVED_PER_ROW)) {
         let (mean, rstd) = (saved[0], saved[1]);
-        for i in 0..n {
-            y[i] = ((x[i] - mean) * rstd).mul_add(gain[i], bias[i]);
+        for (((y, &x), &gain), &bias) in y.iter_mut().zip(x).zip(gain).zip(bias) {
+            *y = ((x - mean) * rstd).mul_add(gain, bias);
         }
     }
 }
@@ -71,10 +71,10 @@ fn adjoint_body<R: Real>(
         let rows = rows.zip(saved.chunks_exact(SAVED_PER_ROW)).zip(&means);
         for ((((x, dy), saved), &[mean_h, mean_hz]), dx) in rows.zip(dx.chunks_exact_mut(n)) {
             let (mean, rstd) = (saved[0], saved[1]);
-            for i in 0..n {
-                let z = (x[i] - mean) * rstd;
-                let d = rstd * ((dy[i] * gain[i] - mean_h) - z * mean_hz);
-                dx[i] = if put == Put::Add { dx[i] + d } else { d };
+            for (((dx, &x), &dy), &gain) in dx.iter_mut().zip(x).zip(dy).zip(gain) {
+                let z = (x - mean) * rstd;
+                let d = rstd * ((dy * gain - mean_h) - z * mean_hz);
+                *dx = if put == Put::Add { *dx + d } else { d };
             }
         }
     }
