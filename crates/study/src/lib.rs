@@ -74,6 +74,7 @@ pub mod record;
 pub mod replay;
 mod resolve;
 pub mod runner;
+mod schedule;
 pub mod slurm;
 pub mod status;
 mod store;

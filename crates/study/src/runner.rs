@@ -1,6 +1,6 @@
 //! Many units on one machine: one per core, what it starts from before it, failures counted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,6 +12,8 @@ use crate::error::StudyError;
 use crate::execute::{Context, Ended, conclude, execute, remove_folder};
 use crate::plan::Plan;
 use crate::record::{Outcome, Record};
+pub use crate::schedule::shard_of;
+use crate::schedule::{Schedule, UnitStage, blocked, is_ours, schedule};
 use crate::store::{Recorded, Store};
 use crate::study::Study;
 use crate::tools::Tools;
@@ -105,40 +107,6 @@ pub struct Tally {
     pub left: usize,
 }
 
-/// Which shard a unit belongs to: units that start from one another stay together, on whatever grid
-/// they were planned.
-pub fn shard_of(plan: &Plan, unit: u32, shards: u64) -> u64 {
-    let mut unit = &plan.units[unit as usize];
-    while let Some(start) = unit.needs[0] {
-        unit = &plan.units[start as usize];
-    }
-    // Sources and conditions in the order of the plan, dealt out like cards.
-    (u64::from(unit.condition).wrapping_mul(7919) + u64::from(unit.source)) % shards.max(1)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum UnitStage {
-    /// Not of this run.
-    Outside,
-    Waiting,
-    Ready,
-    Running,
-    Held,
-    Done,
-    Failed,
-}
-
-struct Schedule {
-    stages: Vec<UnitStage>,
-    /// How many needed units are not done yet.
-    missing: Vec<u8>,
-    ready: BTreeSet<u32>,
-    held: BTreeSet<u32>,
-    running: usize,
-    is_ending: bool,
-    error: Option<StudyError>,
-}
-
 struct Shared<'a> {
     study: &'a Study,
     plan: &'a Plan,
@@ -223,74 +191,6 @@ fn tidy(
         }
     }
     Ok(())
-}
-
-/// Units that wait for one that failed.
-fn blocked(plan: &Plan, stages: &[UnitStage]) -> Vec<bool> {
-    let mut is_blocked = vec![false; stages.len()];
-    for (index, unit) in plan.units.iter().enumerate() {
-        let needs = unit.needs.iter().flatten();
-        let by = |n: &u32| stages[*n as usize] == UnitStage::Failed || is_blocked[*n as usize];
-        is_blocked[index] = stages[index] == UnitStage::Waiting && needs.clone().any(by);
-    }
-    is_blocked
-}
-
-fn is_ours(plan: &Plan, options: &RunOptions, unit: u32) -> bool {
-    options.shard.is_none_or(|(i, n)| shard_of(plan, unit, n) == i - 1)
-}
-
-fn schedule(
-    study: &Study,
-    plan: &Plan,
-    store: &Store,
-    options: &RunOptions,
-    found: &HashMap<UnitId, Recorded>,
-) -> (Schedule, Vec<Vec<u32>>, Tally) {
-    let count = plan.units.len();
-    let mut stages = vec![UnitStage::Outside; count];
-    let mut tally = Tally::default();
-    for index in 0..count as u32 {
-        let is_ours = is_ours(plan, options, index);
-        let recorded = found.get(&plan.units[index as usize].id);
-        stages[index as usize] = match recorded {
-            Some(Recorded::Done) => UnitStage::Done,
-            Some(Recorded::Failed) if options.only_failed && is_ours => UnitStage::Waiting,
-            Some(Recorded::Failed) => UnitStage::Failed,
-            None if options.only_failed || !is_ours => UnitStage::Outside,
-            None => UnitStage::Waiting,
-        };
-        tally.reused += usize::from(is_ours && stages[index as usize] == UnitStage::Done);
-    }
-    // A result whose checkpoint is needed and not there is computed again, for the checkpoint.
-    for index in (0..count).rev() {
-        if stages[index] != UnitStage::Waiting {
-            continue;
-        }
-        for (need, update) in plan.needed(study, index as u32) {
-            let stage = &mut stages[need as usize];
-            let id = &plan.units[need as usize].id;
-            if *stage == UnitStage::Done && !store.checkpoint(id, update).exists() {
-                *stage = UnitStage::Waiting;
-                tally.reused -= usize::from(is_ours(plan, options, need));
-            }
-        }
-    }
-    let mut children = vec![Vec::new(); count];
-    let mut missing = vec![0; count];
-    let mut ready = BTreeSet::new();
-    for (index, unit) in plan.units.iter().enumerate() {
-        for need in unit.needs.iter().flatten() {
-            children[*need as usize].push(index as u32);
-            missing[index] += u8::from(stages[*need as usize] != UnitStage::Done);
-        }
-        if stages[index] == UnitStage::Waiting && missing[index] == 0 {
-            stages[index] = UnitStage::Ready;
-            ready.insert(index as u32);
-        }
-    }
-    let (held, running, is_ending, error) = (BTreeSet::new(), 0, false, None);
-    (Schedule { stages, missing, ready, held, running, is_ending, error }, children, tally)
 }
 
 /// How often others' claims are looked at again.
