@@ -31,6 +31,7 @@ impl Resolver<'_> {
             let choice = SystemChoice::new(&system.name, settings);
             let built =
                 self.build(&choice).map_err(|e| e.within(&format!("condition `{label}`")))?;
+            self.file.optimizer.over(built.optimizer)?; // said once, not once per arm
             conditions.push((label, built.choice.clone()));
         }
         self.grids.push(Grid { sources: seeds(sources)?, conditions });
