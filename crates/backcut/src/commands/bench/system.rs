@@ -156,7 +156,7 @@ impl Timings {
         let mut out = format!("{}, {} weights\n", self.system, thousands(self.weights));
         let _ = writeln!(
             out,
-            "one update: sample, roll, backward, clip, AdamW (the fastest FF one took {:.3} ms)",
+            "sample, roll, backward, clip, AdamW (the fastest FF update took {:.3} ms)",
             self.ff_fastest_ms
         );
         let _ = writeln!(out, "  graph          ms   x FF    bytes   x FF");
@@ -190,7 +190,7 @@ impl Timings {
         let Parts { sample_ms, roll_ms, backward_ms, step_ms } = self.parts;
         let _ = writeln!(
             out,
-            "  an FF update: sample {sample_ms:.3} ms, roll {roll_ms:.3}, backward {backward_ms:.3}, \
+            "  FF in ms: sample {sample_ms:.3}, roll {roll_ms:.3}, backward {backward_ms:.3}, \
              clip and AdamW {step_ms:.3}"
         );
         out

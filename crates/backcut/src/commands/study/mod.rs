@@ -26,7 +26,7 @@ pub const OUT: &str = "backcut-results";
 #[derive(clap::Args)]
 #[command(after_help = "\
 A study is a TOML file; `backcut study template` prints one to start from. FILE may also be the name
-of a study that is built in: c1-hidden c1-first a4 c2 a6 c4 c5 c5-check c6 c3 c7 e1 e2 e3 e4 quick")]
+of a study that is built in, as quick; a name that is not is answered with those that are.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
