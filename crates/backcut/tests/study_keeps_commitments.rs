@@ -88,7 +88,8 @@ fn a_study_that_reuses_another_ones_arms_is_prespecified_and_says_so() {
     let said = desk.fine("study run b.toml --out out --jobs 2");
     assert!(said.contains("12 units: 8 were there, 4 computed"), "{said}");
     collect(&desk, "b.toml");
-    claims(&desk, "b", "S", "prespecified", "4 reused results may be older");
+    let known = "prespecified; F_SG known (4 of 8 results)";
+    claims(&desk, "b", "S", known, "4 reused results may be older");
     let units = desk.rows("out", "b", "units.csv");
     assert_eq!(units.iter().filter(|u| u.get("origin") == "a").count(), 8);
     // The study whose arms they are keeps what it had.
@@ -136,22 +137,32 @@ fn an_amendment_whose_note_was_lost_to_a_kill_can_be_run() {
 }
 
 #[test]
-fn a_prediction_typed_in_afterwards_is_post_hoc() {
+fn a_prediction_typed_in_afterwards_is_refused_and_as_an_amendment_post_hoc() {
     let desk = StudyFolder::new();
     let text = tiny("s", 20, &family("confirmatory"));
     desk.write("s.toml", &text);
     desk.fine("study freeze s.toml --out out");
     desk.fine("study run s.toml --out out --jobs 2");
-    let bold = POST_HOC.replace("post hoc", "confirmatory");
-    desk.write("s.toml", &format!("{text}{bold}"));
     collect(&desk, "s.toml");
-    claims(&desk, "s", "R", "confirmatory", "frozen in entry 0");
-    claims(&desk, "s", "L", "post hoc", "does not have it");
-    // The direction turned round, or another level: another prediction.
-    for changed in [text.replace("> 0", "< 0"), text.replace("asks =", "alpha = 0.1\nasks =")] {
+    let tables = desk.tables("out", "s");
+    let bold = POST_HOC.replace("post hoc", "confirmatory");
+    for changed in [
+        format!("{text}{bold}"),
+        text.replace("> 0", "< 0"),
+        text.replace("asks =", "alpha = 0.1\nasks ="),
+    ] {
         desk.write("s.toml", &changed);
+        let said = desk.ends(2, "study collect s.toml --out out");
+        assert!(said.contains("study s differs from what was frozen here"), "{said}");
+    }
+    assert_eq!(desk.tables("out", "s"), tables, "nothing was written");
+    // As an amendment it is another prediction, made when the results were known.
+    for changed in ["asks =", "> 0"] {
+        let other = if changed == "> 0" { "< 0" } else { "alpha = 0.1\nasks =" };
+        desk.write("s.toml", &text.replace(changed, other).replace("confirmatory", "post hoc"));
+        desk.fine("study amend s.toml --out out --reason curious");
         collect(&desk, "s.toml");
-        claims(&desk, "s", "R", "post hoc", "words it differently");
+        claims(&desk, "s", "R", "post hoc", "known by then");
     }
 }
 

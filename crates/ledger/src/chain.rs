@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::canonical::canonical;
-use crate::entry::{Entry, VERSION};
+use crate::entry::{Entry, OLDEST, VERSION};
 use crate::hash::Hash;
 use crate::rules::{self, RuleError};
 
@@ -105,7 +105,7 @@ impl Chain {
         // Before the form: a newer version may have any.
         match value.get("version").and_then(Value::as_u64) {
             Some(version) if version > u64::from(VERSION) => return Err(Fault::Newer(version)),
-            Some(version) if version < u64::from(VERSION) => {
+            Some(version) if version < u64::from(OLDEST) => {
                 return Err(Fault::Form(format!("there is no version {version}")));
             }
             _ => {}
@@ -157,6 +157,8 @@ mod tests {
                 expression: "F_SG - FF".into(),
                 direction: Some("positive".into()),
                 asks: None,
+                sample: None,
+                idle: vec![],
             }];
             let utc = "2026-11-15T12:00:00Z".parse().unwrap();
             let body = Body::Freeze(frozen);

@@ -15,12 +15,20 @@
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::canonical;
+use crate::draw::Draw;
 use crate::hash::Hash;
+use crate::sample::Sample;
 use crate::status::Status;
 use crate::utc::Utc;
 
 /// The newest form of entries that this crate reads, and the one that it writes.
-pub const VERSION: u32 = 1;
+///
+/// Version 1 froze the wording of a contrast and lists of units; since version 2 a contrast holds its
+/// sample, an entry what was known under other names, and sources may be drawn. Entries of version 1
+/// keep their bytes and are read as what they are.
+pub const VERSION: u32 = 2;
+/// The oldest form that it reads.
+pub const OLDEST: u32 = 1;
 
 /// One line of the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -105,6 +113,14 @@ pub struct Frozen {
     pub reused: Vec<Reused>,
     /// Units on the study's sources that had a result at this moment, whoever ran them.
     pub existing: Vec<Hash>,
+    /// Units of the plan whose results, or the beginning of them, were known at this moment under any
+    /// name: another unit had the same trajectory, or had measured the same at the same state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<Hash>,
+    /// Sources that this entry's hash draws. Its units are named by stand-ins then: the real ones follow
+    /// from the seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw: Option<Draw>,
     /// What it will compare, predictions and declared explorations.
     pub contrasts: Vec<Contrast>,
 }
@@ -121,6 +137,8 @@ impl Frozen {
             new: Vec::new(),
             reused: Vec::new(),
             existing: Vec::new(),
+            known: Vec::new(),
+            draw: None,
             contrasts: Vec::new(),
         }
     }
@@ -136,7 +154,7 @@ impl Frozen {
     }
 
     pub(crate) fn sort(&mut self) {
-        for list in [&mut self.new, &mut self.existing] {
+        for list in [&mut self.new, &mut self.existing, &mut self.known] {
             list.sort_unstable();
             list.dedup();
         }
@@ -169,10 +187,17 @@ pub struct Contrast {
     pub direction: Option<String>,
     /// The status that the study asks for; none for the highest that the ledger grants.
     pub asks: Option<Status>,
+    /// What it is computed from, completely; entries of version 1 lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
+    /// Cells that it names and that have no influence on its value, as in `0*[X@hidden]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle: Vec<String>,
 }
 
 impl Contrast {
-    /// The same contrast in the sense of the rule: what is asked for is not part of the wording.
+    /// The same contrast in words: what is asked for is not part of the wording, and the sample is
+    /// compared by itself.
     pub fn same_wording(&self, other: &Self) -> bool {
         self.name == other.name
             && self.family == other.family

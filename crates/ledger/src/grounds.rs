@@ -1,11 +1,13 @@
 //! How the rule of [`crate::status`] is applied to a study's entries: which of them can grant a
 //! contrast, and, if none can, what stands in the way.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::entry::{Contrast, Entry, Frozen, Reused};
 use crate::hash::Hash;
 use crate::ledger::Ledger;
+use crate::sample::Sample;
 use crate::status::{Granted, Status, Used};
 
 /// Where a frozen plan stands.
@@ -26,11 +28,15 @@ impl fmt::Display for Place<'_> {
 
 pub(crate) type History<'a> = [(Place<'a>, &'a Frozen)];
 
+/// What an entry that does not spell a contrast's sample out stands for: one of version 1, or one whose
+/// sources are drawn. Told by whoever understands studies; none if it cannot be told.
+pub type Recall<'a> = dyn Fn(&Entry, &Contrast) -> Option<Sample> + 'a;
+
 /// The rule. `ran` adds what only results can tell.
 pub(crate) fn decide<'a>(
     history: &History<'a>,
     contrast: &Contrast,
-    units: &[Hash],
+    recall: &Recall,
     ran: impl Fn(Place<'a>, &Frozen) -> Result<(), String>,
 ) -> Granted {
     let Some(first) = standing_since(history, contrast) else {
@@ -48,7 +54,8 @@ pub(crate) fn decide<'a>(
     let mut refusals = Vec::new();
     for i in first..history.len() {
         let (place, frozen) = history[i];
-        let verdict = lists(&history[..i], frozen, units)
+        let verdict = same_sample(place, frozen, contrast, recall)
+            .and_then(|sample| lists(&history[..i], frozen, sample, &contrast.idle))
             .and_then(|granted| ran(place, frozen).map(|()| granted));
         match verdict {
             Ok(granted) => {
@@ -65,6 +72,27 @@ pub(crate) fn decide<'a>(
         refusals.drain(1..refusals.len() - 1);
     }
     Granted::plain(Status::PostHoc, refusals.join("; "))
+}
+
+/// The sample that the contrast uses, if it is the one that the entry froze.
+fn same_sample<'c>(
+    place: Place,
+    frozen: &Frozen,
+    contrast: &'c Contrast,
+    recall: &Recall,
+) -> Result<&'c Sample, String> {
+    let here = contrast.sample.as_ref().ok_or("it does not say what it uses")?;
+    let spelled = || frozen.contrast(&contrast.name).and_then(|c| c.sample.clone());
+    let there = match place {
+        Place::Entry(entry) if frozen.draw.is_some() => recall(entry, contrast),
+        Place::Entry(entry) => spelled().or_else(|| recall(entry, contrast)),
+        Place::Proposed => Some(here.clone()),
+    };
+    let there = there.ok_or("its sample there cannot be told")?;
+    match there.departure(here) {
+        Some(departure) => Err(format!("with another sample: {departure}")),
+        None => Ok(here),
+    }
 }
 
 /// The first entry of the unbroken run, up to the latest, that has the contrast in this wording; none
@@ -87,47 +115,115 @@ fn absence(history: &History, contrast: &Contrast) -> String {
     }
 }
 
-/// What an entry's lists allow for these units.
-fn lists(earlier: &History, frozen: &Frozen, units: &[Hash]) -> Result<Granted, String> {
+/// What an entry's lists allow for a sample.
+fn lists(
+    earlier: &History,
+    frozen: &Frozen,
+    sample: &Sample,
+    idle: &[String],
+) -> Result<Granted, String> {
+    let units = sample.set();
+    let count = units.len();
     if units.is_empty() {
         return Err("it uses no results".into());
     }
     let has = |list: &[Hash], unit: &Hash| list.binary_search(unit).is_ok();
     let was_own = |unit: &Hash| earlier.iter().any(|(_, frozen)| has(&frozen.new, unit));
     let is_reused = |unit: &Hash| listed(frozen, *unit).is_some();
-    let (mut unlisted, mut known, mut reused) = (Vec::new(), Vec::new(), 0);
-    for unit in units {
-        let new = has(&frozen.new, unit);
+    // Which units a drawing entry has is not in it: they follow from its hash.
+    let is_new = |unit: &Hash| has(&frozen.new, unit) || frozen.draw.is_some() && !is_reused(unit);
+    // Version 1 did not tell what was known from what merely stood on the same sources.
+    let is_known = |unit: &Hash| has(&frozen.existing, unit) || has(&frozen.known, unit);
+    let is_own = |unit: &Hash| was_own(unit) || frozen.draw.is_some();
+    let may_be_taken = |unit: &Hash| has(&frozen.known, unit) && !is_own(unit);
+    let (mut unlisted, mut seen) = (Vec::new(), Vec::new());
+    let (mut reused, mut taken) = (BTreeSet::new(), BTreeSet::new());
+    for unit in &units {
+        let new = is_new(unit);
         if !new && !is_reused(unit) {
             unlisted.push(*unit);
-        } else if new && has(&frozen.existing, unit) || !new && was_own(unit) {
-            known.push(*unit);
+        } else if new && is_known(unit) && !may_be_taken(unit) || !new && was_own(unit) {
+            seen.push(*unit);
+        } else if new && is_known(unit) {
+            taken.insert(*unit);
         } else if !new {
-            reused += 1;
+            reused.insert(*unit);
         }
     }
-    let count = units.len();
     if let Some(list) = counted(&unlisted, count) {
         return Err(format!("{list} not listed there"));
     }
-    if let Some(list) = counted(&known, count) {
+    if let Some(list) = counted(&seen, count) {
         return Err(format!("{list} known by then"));
     }
-    if reused == count {
-        return Err(format!("all of its {count} results are reused: they were known by then"));
+    let old: BTreeSet<Hash> = reused.union(&taken).copied().collect();
+    if old.len() == count {
+        return Err(match taken.is_empty() {
+            true => format!("all of its {count} results are reused: they were known by then"),
+            false => format!("all of its {count} results were known by then"),
+        });
     }
-    let new = plural(count - reused, "new result");
-    let (status, why) = if reused > 0 {
-        let older = plural(reused, "reused result");
-        (Status::Prespecified, format!("before its {new} ran; {older} may be older"))
-    } else if frozen.existing.is_empty() {
-        (Status::Confirmatory, format!("before its {new} and any other on its sources ran"))
-    } else {
-        let existing = plural(frozen.existing.len(), "other result");
-        let why = format!("before its {new} ran; {existing} on the study's sources existed");
-        (Status::Prespecified, why)
-    };
-    Ok(Granted { reused, ..Granted::plain(status, why) })
+    // Known sources with new ones added to them are a sample that was chosen on what it showed.
+    if let Some((cell, known, all)) = known_in_part(sample, &old) {
+        return Err(format!("{cell} was known in part by then ({known} of {all} results)"));
+    }
+    let matters = |cell: &str| idle.iter().all(|name| name != cell);
+    if !sample.units().any(|(cell, unit)| matters(cell) && !old.contains(&unit)) {
+        let idle = idle.join(", ");
+        return Err(format!("what is new in it has no influence ({idle}): the rest was known"));
+    }
+    let new = plural(count - old.len(), "new result");
+    if !old.is_empty() {
+        let mut why = format!("before its {new} ran");
+        if !reused.is_empty() {
+            why += &format!("; {} may be older", plural(reused.len(), "reused result"));
+        }
+        if !taken.is_empty() {
+            why += &format!("; {} known under another name", plural(taken.len(), "result"));
+        }
+        let cells = sample.units().filter(|(_, unit)| old.contains(unit)).map(|(cell, _)| cell);
+        let known = format!("{} known ({} of {count} results)", arms(cells), old.len());
+        let granted = Granted::plain(Status::Prespecified, format!("{why}; {RESTS_ON}"));
+        return Ok(Granted { reused: reused.len(), known: Some(known), ..granted });
+    }
+    if frozen.draw.is_some() {
+        let why = format!("by construction: its sources were drawn then, so its {new} are younger");
+        let granted = Granted::plain(Status::Confirmatory, why);
+        return Ok(Granted { by_construction: true, ..granted });
+    }
+    if frozen.existing.is_empty() {
+        let why = format!("before its {new} and any other on its sources ran; {RESTS_ON}");
+        return Ok(Granted::plain(Status::Confirmatory, why));
+    }
+    let existing = plural(frozen.existing.len(), "other result");
+    let why =
+        format!("before its {new} ran; {existing} on the study's sources existed; {RESTS_ON}");
+    Ok(Granted::plain(Status::Prespecified, why))
+}
+
+/// The first cell of which some results were known and some not, with their numbers.
+fn known_in_part<'s>(
+    sample: &'s Sample,
+    known: &BTreeSet<Hash>,
+) -> Option<(&'s str, usize, usize)> {
+    let mut cells: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (cell, unit) in sample.units() {
+        let (old, all) = cells.entry(cell).or_default();
+        *old += usize::from(known.contains(&unit));
+        *all += 1;
+    }
+    let part = cells.into_iter().find(|(_, (old, all))| *old > 0 && old < all);
+    part.map(|(cell, (old, all))| (cell, old, all))
+}
+
+/// What a status rests on where the sources were not drawn.
+const RESTS_ON: &str = "this rests on the heads that its records carry";
+
+/// The arms of cells (`FF` of `FF@0.20`), each once.
+fn arms<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let arm = |cell: &'a str| cell.split_once('@').map_or(cell, |(arm, _)| arm);
+    let arms: BTreeSet<&str> = cells.map(arm).collect();
+    arms.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn listed(frozen: &Frozen, unit: Hash) -> Option<&Reused> {
@@ -166,7 +262,7 @@ fn check_heads(
     frozen: &Frozen,
     used: &[Used],
 ) -> Result<(), String> {
-    let own = || used.iter().filter(|used| frozen.new.binary_search(&used.unit).is_ok());
+    let own = || used.iter().filter(|used| listed(frozen, used.unit).is_none());
     let is_known = |used: &&Used| used.head == Hash::ZERO || ledger.contains(used.head);
     let lost: Vec<Hash> = own().filter(|used| !is_known(used)).map(|used| used.unit).collect();
     if let Some(list) = counted(&lost, used.len()) {

@@ -16,27 +16,33 @@
 //! shows the second.
 //!
 //! ```
-//! use backcut_ledger::{Body, Contrast, Frozen, Hash, Ledger, Status, Used, status};
+//! use backcut_ledger::{Body, Contrast, Frozen, Hash, Ledger, Sample, Status, Used, status};
 //!
 //! # let folder = std::env::temp_dir().join(format!("backcut-ledger-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
 //! let mut ledger = Ledger::open(folder.join("ledger.jsonl"))?;
 //! let (unit, content) = (Hash::of(b"what defines the unit"), Hash::of(b"its result"));
+//! let mut sample = Sample::default();
+//! sample.insert("F_SG@hidden", "update 800", "source 1", unit);
 //! let contrast = Contrast {
 //!     name: "H1".into(),
 //!     family: "main".into(),
 //!     expression: "F_SG - FF".into(),
 //!     direction: Some("positive".into()),
 //!     asks: Some(Status::Confirmatory),
+//!     sample: Some(sample),
+//!     idle: vec![],
 //! };
 //! let mut frozen = Frozen::new("C5", r#"{"seeds":16}"#, Hash::of(b"100000 draws"));
 //! frozen.new = vec![unit];
 //! frozen.contrasts = vec![contrast.clone()];
-//! status::check_asks(&ledger, &frozen, |_| vec![unit])?;
+//! let recall = |_: &_, _: &_| None; // only older and drawn entries have to be remembered
+//! status::check_asks(&ledger, &frozen, &recall)?;
 //! let head = ledger.append("2026-11-15T12:00:00Z".parse()?, Body::Freeze(frozen))?;
 //!
 //! // The unit runs, and its result carries the head.
-//! let granted = status::grant(&ledger, "C5", &contrast, &[Used { unit, content, head }]);
+//! let used = [Used { unit, content, head }];
+//! let granted = status::grant(&ledger, "C5", &contrast, &used, &recall);
 //! assert_eq!(granted.status, Status::Confirmatory);
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,11 +51,13 @@
 mod canonical;
 mod chain;
 mod der;
+mod draw;
 pub mod entry;
 mod grounds;
 mod hash;
 mod ledger;
 mod rules;
+mod sample;
 pub mod status;
 pub mod timestamp;
 mod utc;
@@ -57,11 +65,13 @@ mod verify;
 
 pub use canonical::{canonical, canonical_value};
 pub use chain::{Fault, Torn};
+pub use draw::{Draw, NotDrawn};
 pub use entry::{Amendment, Body, Contrast, Entry, Frozen, Reused, Stamp, VERSION};
 pub use hash::{Hash, HashError};
 pub use ledger::{Ledger, LedgerError};
 pub use rules::RuleError;
-pub use status::{Granted, Overclaim, Status, StatusError, Used};
+pub use sample::Sample;
+pub use status::{Granted, Overclaim, Standing, Status, StatusError, Used};
 pub use timestamp::TimestampError;
 pub use utc::{Utc, UtcError};
 pub use verify::{Finding, Level, Report, verify};

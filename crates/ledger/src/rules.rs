@@ -138,6 +138,9 @@ fn check_frozen(frozen: &Frozen) -> Result<(), RuleError> {
     if !frozen.existing.is_sorted_by(|a, b| a < b) {
         return order("existing");
     }
+    if !frozen.known.is_sorted_by(|a, b| a < b) {
+        return order("known");
+    }
     let twice = frozen.reused.windows(2).find(|pair| pair[0].unit == pair[1].unit);
     let both = frozen.reused.iter().find(|r| frozen.new.binary_search(&r.unit).is_ok());
     if let Some(reused) = twice.map(|pair| &pair[0]).or(both) {

@@ -5,8 +5,8 @@
 mod common;
 
 use backcut_ledger::status::{can_grant, check_asks, grant};
-use backcut_ledger::{Body, Contrast, Frozen, Hash, Ledger, Status, Used};
-use common::{amendment, asking, content, contrast, reused, study, unit, utc};
+use backcut_ledger::{Body, Contrast, Draw, Frozen, Granted, Hash, Ledger, NotDrawn, Status, Used};
+use common::{amendment, asking, by_lists, content, contrast, reused, study, unit, using, utc};
 use tempfile::TempDir;
 
 use Status::{Confirmatory, Descriptive, PostHoc, Prespecified};
@@ -45,9 +45,14 @@ impl Diary {
         units.iter().map(find).collect()
     }
 
+    fn grant(&self, study: &str, contrast: &Contrast, units: &[&str]) -> Granted {
+        let contrast = using(contrast, units);
+        grant(&self.ledger, study, &contrast, &self.used(units), &by_lists)
+    }
+
     #[track_caller]
     fn expect(&self, study: &str, contrast: &Contrast, units: &[&str], status: Status, why: &str) {
-        let granted = grant(&self.ledger, study, contrast, &self.used(units));
+        let granted = self.grant(study, contrast, units);
         assert_eq!(granted.status, status, "{}", granted.why);
         assert!(granted.why.contains(why), "`{}` lacks `{why}`", granted.why);
         let by_the_ledger = status > PostHoc;
@@ -89,7 +94,7 @@ fn reused_arms_leave_it_prespecified_and_the_row_says_so() {
     diary.run(&["SEG-2"]);
     let why = "before its 1 new result ran; 1 reused result may be older";
     diary.expect("C6", &contrast("H"), &["SEG-2", "FF"], Prespecified, why);
-    let granted = grant(&diary.ledger, "C6", &contrast("H"), &diary.used(&["SEG-2", "FF"]));
+    let granted = diary.grant("C6", &contrast("H"), &["SEG-2", "FF"]);
     assert_eq!((granted.reused, granted.entry), (1, Some(diary.ledger.head())));
     // A new claim on nothing but known results predicts nothing.
     diary.expect(
@@ -232,12 +237,12 @@ fn a_study_gets_what_it_asks_for_if_that_is_less() {
     diary.freeze(study("A", &["a"], &contrasts));
     diary.run(&["a"]);
     for (contrast, status) in contrasts.iter().zip(modest) {
-        let granted = grant(&diary.ledger, "A", contrast, &diary.used(&["a"]));
+        let granted = diary.grant("A", contrast, &["a"]);
         assert_eq!(granted.status, status, "{}", granted.why);
         assert!(granted.why.contains("entry 0 asks for no more"), "{}", granted.why);
         // Asking for more at the analysis than at the freeze is of no use.
         let greedy = Contrast { asks: Some(Confirmatory), ..contrast.clone() };
-        assert_eq!(grant(&diary.ledger, "A", &greedy, &diary.used(&["a"])).status, status);
+        assert_eq!(diary.grant("A", &greedy, &["a"]).status, status);
     }
     diary.expect("A", &exploration, &["a"], Descriptive, "predicts nothing");
 }
@@ -259,7 +264,7 @@ fn an_analysis_may_ask_for_less_than_was_frozen() {
     diary.freeze(study("A", &["a"], &[asking("H", Confirmatory)]));
     diary.run(&["a"]);
     for status in [Prespecified, Descriptive, PostHoc] {
-        let granted = grant(&diary.ledger, "A", &asking("H", status), &diary.used(&["a"]));
+        let granted = diary.grant("A", &asking("H", status), &["a"]);
         assert_eq!(granted.status, status);
         assert!(
             granted.why.starts_with("it asks for no more (frozen in entry 0"),
@@ -286,8 +291,9 @@ fn a_freeze_that_asks_too_much_is_refused_with_the_reason() {
         frozen
     };
     let check = |frozen: &Frozen, needed: &[&str]| {
-        let needed: Vec<Hash> = needed.iter().map(|name| unit(name)).collect();
-        check_asks(&diary.ledger, frozen, |_| needed.clone()).map_err(|error| error.to_string())
+        let mut frozen = frozen.clone();
+        frozen.contrasts = frozen.contrasts.iter().map(|c| using(c, needed)).collect();
+        check_asks(&diary.ledger, &frozen, &by_lists).map_err(|error| error.to_string())
     };
     for (asks, known, needed, refusal) in [
         (Confirmatory, &[][..], &["b", "a"][..], None),
@@ -319,16 +325,147 @@ fn an_amendment_may_ask_again_for_what_was_granted_and_not_for_more() {
     let mut diary = Diary::new();
     diary.freeze(study("A", &["a", "b"], &[asking("old", Confirmatory)]));
     diary.run(&["a"]);
+    let units = ["a", "b"];
     let contrasts = [asking("old", Confirmatory), asking("late", Prespecified)];
+    let contrasts = contrasts.map(|contrast| using(&contrast, &units));
     let amended = existing(&["a"], study("A", &["a", "b", "c"], &contrasts));
-    let units = [unit("a"), unit("b")];
-    assert_eq!(can_grant(&diary.ledger, &amended, &contrasts[0], &units).status, Confirmatory);
-    let late = can_grant(&diary.ledger, &amended, &contrasts[1], &units);
+    let can_grant = |contrast: &Contrast| can_grant(&diary.ledger, &amended, contrast, &by_lists);
+    assert_eq!(can_grant(&contrasts[0]).status, Confirmatory);
+    let late = can_grant(&contrasts[1]);
     assert_eq!(late.status, PostHoc, "{}", late.why);
-    assert_eq!(
-        can_grant(&diary.ledger, &amended, &contrasts[1], &[unit("c")]).status,
-        Prespecified
-    );
-    let error = check_asks(&diary.ledger, &amended, |_| units.to_vec()).unwrap_err();
+    assert_eq!(can_grant(&using(&contrasts[1], &["c"])).status, Prespecified);
+    let error = check_asks(&diary.ledger, &amended, &by_lists).unwrap_err();
     assert_eq!(error.contrast, "late");
+}
+
+/// A ledger with one study over cells `FF` and `F_SG`, two sources each, its sample spelled out.
+fn spelled_out() -> (Diary, Contrast) {
+    let units = ["FF.1", "FF.2", "F_SG.1", "F_SG.2"];
+    let contrast = using(&contrast("H"), &units);
+    let mut diary = Diary::new();
+    diary.freeze(study("A", &units, std::slice::from_ref(&contrast)));
+    diary.run(&units);
+    (diary, contrast)
+}
+
+#[test]
+fn a_row_is_granted_for_exactly_the_frozen_sample() {
+    let (diary, contrast) = spelled_out();
+    let all = ["FF.1", "FF.2", "F_SG.1", "F_SG.2"];
+    let nobody_remembers = |_: &_, _: &_| None;
+    let status = |contrast: &Contrast, units: &[&str]| {
+        let granted = grant(&diary.ledger, "A", contrast, &diary.used(units), &nobody_remembers);
+        (granted.status, granted.why)
+    };
+    assert_eq!(status(&contrast, &all).0, Confirmatory);
+    let (fewer, why) = status(&using(&contrast, &["FF.1", "F_SG.1"]), &["FF.1", "F_SG.1"]);
+    assert_eq!(fewer, PostHoc);
+    assert!(
+        why.contains("another sample: FF@x of source FF.2 at 800 and 1 more is left out"),
+        "{why}"
+    );
+    let mut exchanged = contrast.clone();
+    let mut sample = backcut_ledger::Sample::default();
+    for name in all {
+        let cell = if name.starts_with("FF") { "F_SG@x" } else { "FF@x" };
+        sample.insert(cell, "800", name, unit(name));
+    }
+    exchanged.sample = Some(sample);
+    assert_eq!(status(&exchanged, &all).0, PostHoc);
+    let silent = Contrast { sample: None, ..contrast };
+    assert_eq!(status(&silent, &all).0, PostHoc);
+}
+
+#[test]
+fn an_entry_without_a_sample_grants_only_what_can_be_remembered() {
+    let mut diary = Diary::new();
+    diary.freeze(study("A", &["a"], &[contrast("H")]));
+    diary.run(&["a"]);
+    let claimed = using(&contrast("H"), &["a"]);
+    let grant = |recall: &backcut_ledger::status::Recall| {
+        grant(&diary.ledger, "A", &claimed, &diary.used(&["a"]), recall)
+    };
+    assert_eq!(grant(&by_lists).status, Confirmatory);
+    let nothing = grant(&|_: &_, _: &_| None);
+    assert_eq!(nothing.status, PostHoc);
+    assert!(nothing.why.contains("cannot be told"), "{}", nothing.why);
+    let other = grant(&|_: &_, c: &Contrast| using(c, &["b"]).sample);
+    assert!(other.why.contains("another sample"), "{}", other.why);
+}
+
+#[test]
+fn what_was_known_under_another_name_is_known() {
+    let units = ["FF.1", "FF.2", "F_SG.1", "F_SG.2"];
+    let known = |known: &[&str]| {
+        let mut diary = Diary::new();
+        let mut frozen = study("A", &units, &[contrast("H")]);
+        frozen.known = known.iter().map(|name| unit(name)).collect();
+        diary.freeze(frozen);
+        diary.run(&units);
+        diary
+    };
+    let why = "all of its 4 results were known by then";
+    known(&units).expect("A", &contrast("H"), &units, PostHoc, why);
+    let diary = known(&["FF.1", "FF.2"]);
+    diary.expect("A", &contrast("H"), &units, Prespecified, "2 results known under another name");
+    let standing = diary.grant("A", &contrast("H"), &units).standing();
+    assert_eq!(standing.to_string(), "prespecified; FF known (2 of 4 results)");
+    // Two known sources with two new ones added: chosen on what the first two showed.
+    let why = "FF@x was known in part by then (1 of 2 results)";
+    known(&["FF.1", "F_SG.1"]).expect("A", &contrast("H"), &units, PostHoc, why);
+    known(&[]).expect("A", &contrast("H"), &units, Confirmatory, "before its 4 new results");
+}
+
+#[test]
+fn a_new_cell_without_influence_does_not_make_a_known_contrast_new() {
+    let mut diary = Diary::new();
+    diary.run(&["FF.1", "F_SG.1"]);
+    let mut frozen = study("B", &["X.1"], &[contrast("H")]);
+    frozen.reused = vec![reused("FF.1"), reused("F_SG.1")];
+    diary.freeze(frozen);
+    diary.run(&["X.1"]);
+    let units = ["FF.1", "F_SG.1", "X.1"];
+    let idle = Contrast { idle: vec!["X@x".into()], ..contrast("H") };
+    diary.expect("B", &idle, &units, PostHoc, "what is new in it has no influence (X@x)");
+    // With influence it is prespecified, and says what was known wherever it is printed.
+    let granted = diary.grant("B", &contrast("H"), &units);
+    let standing = granted.standing();
+    assert_eq!(standing.to_string(), "prespecified; FF, F_SG known (2 of 3 results)");
+    assert_eq!(standing.to_string().parse(), Ok(standing));
+}
+
+#[test]
+fn drawn_sources_are_confirmatory_by_construction() {
+    let mut diary = Diary::new();
+    let mut frozen = study("A", &["stand-in"], &[contrast("H")]);
+    frozen.draw = Some(Draw { sources: 2, stamped: false });
+    diary.freeze(frozen.clone());
+    diary.run(&["a.1", "a.2"]);
+    let granted = diary.grant("A", &contrast("H"), &["a.1", "a.2"]);
+    assert_eq!(granted.standing().to_string(), "confirmatory by construction");
+    assert!(granted.why.contains("drawn"), "{}", granted.why);
+    let modest = diary.grant("A", &asking("H", Prespecified), &["a.1", "a.2"]).standing();
+    assert_eq!(modest.to_string(), "prespecified");
+    // An amendment does not draw again, and what it has seen is known to it.
+    let seeds = diary.ledger.drawn("A", 2).unwrap();
+    let mut amended = frozen;
+    amended.contrasts.push(contrast("late"));
+    amended.draw = Some(Draw { sources: 3, stamped: true });
+    amended.known = vec![unit("a.1"), unit("a.2")];
+    diary.amend(amended);
+    assert_eq!(diary.ledger.drawn("A", 3).unwrap()[..2], seeds);
+    diary.expect("A", &contrast("late"), &["a.1", "a.2"], PostHoc, "known by then");
+    diary.expect("A", &contrast("H"), &["a.1", "a.2"], Confirmatory, "by construction");
+}
+
+#[test]
+fn sources_wait_for_the_freeze_and_for_the_stamp_that_it_asks_for() {
+    let mut diary = Diary::new();
+    assert_eq!(diary.ledger.drawn("A", 2), Err(NotDrawn::Unfrozen));
+    diary.freeze(study("A", &["a"], &[]));
+    assert_eq!(diary.ledger.drawn("A", 2), Err(NotDrawn::Unfrozen), "it draws nothing");
+    let mut stamped = study("B", &["b"], &[]);
+    stamped.draw = Some(Draw { sources: 2, stamped: true });
+    diary.freeze(stamped);
+    assert_eq!(diary.ledger.drawn("B", 2), Err(NotDrawn::Unstamped(1)));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backcut_ledger::Status;
+use backcut_ledger::{Standing, Status};
 use backcut_stats::Verdict;
 use backcut_tables::Judgement;
 
@@ -26,7 +26,7 @@ pub struct Ours {
     /// What kind of interval.
     pub kind: String,
     /// What it may claim.
-    pub status: Status,
+    pub status: Standing,
     /// Why the ledger granted it.
     pub why: String,
     /// The study's verdict, if it judged this contrast.
@@ -78,7 +78,7 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
             value: mean * entry.scale,
             interval: row.interval().map(|[low, high]| [low * entry.scale, high * entry.scale]),
             kind: row.kind(),
-            status: row.status,
+            status: row.status.clone(),
             why: row.why.clone(),
             verdict: row.verdict.clone(),
             n: sources,
@@ -102,7 +102,7 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
         value,
         interval,
         kind: kind.to_owned(),
-        status: Status::Descriptive,
+        status: Status::Descriptive.into(),
         why: "computed from the tables by the report; no frozen contrast names it".to_owned(),
         verdict: None,
         n: estimate.n(),

@@ -58,10 +58,10 @@ fn a_study_s_own_decision_stands_and_the_rest_is_called_descriptive() {
     let claim =
         |id: &str| ours(&results, paper.claims.iter().find(|c| c.id == id).unwrap()).unwrap();
     let h1 = claim("H1");
-    assert_eq!((h1.status, h1.value), (Status::Prespecified, 0.0021));
+    assert_eq!((h1.status.status, h1.value), (Status::Prespecified, 0.0021));
     assert_eq!(h1.kind, "two-sided 95%, family of 3");
     let cost = claim("C5 cost");
-    assert_eq!(cost.status, Status::Descriptive);
+    assert_eq!(cost.status.status, Status::Descriptive);
     // The mean is that of the values it claims to be of.
     let mean = cost.values.iter().map(|(_, v)| v).sum::<f64>() / cost.values.len() as f64;
     assert!((cost.value - mean).abs() < 1e-12 && cost.n + cost.missing.len() == 16);

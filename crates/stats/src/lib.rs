@@ -48,7 +48,7 @@ pub mod text;
 pub mod two_sample;
 pub mod verdict;
 
-pub use contrast::Contrast;
+pub use contrast::{Contrast, Direction};
 pub use error::StatsError;
 pub use family::{Bound, DRAWS, Family, FamilyParams, Report, Row, SEED};
 pub use table::{Layout, SourceTable};

@@ -3,10 +3,10 @@
 //! A contrast that misses a source is not computed on the rest: its row says what is missing. No source
 //! is dropped without a word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use backcut_ledger::Ledger;
 use backcut_ledger::status::{Granted, Used, grant};
+use backcut_ledger::{Contrast as Commitment, Entry, Hash, Ledger, Sample};
 use backcut_stats::bootstrap::Units;
 use backcut_stats::planning::{Plan as Sources, plan_noninferiority};
 use backcut_stats::two_sample::{kolmogorov_smirnov, permutation_of_means};
@@ -15,24 +15,32 @@ use backcut_tables::Judgement;
 use backcut_tables::rows::{AnalysisRow, ComparisonRow, PlanRow};
 
 use crate::collect::Results;
-use crate::commit::{commitments, is_of, units_of};
+use crate::commit::commitments;
 use crate::file::ComparisonTable;
+use crate::sample::{Memory, is_of};
 use crate::study::StudyFamily;
 use crate::summary::Summary;
 
 /// `analysis.csv`: one row per contrast.
 pub fn analysis(results: &Results, ledger: &Ledger) -> Vec<AnalysisRow> {
+    let memory = Memory::new(ledger);
+    let recall = |entry: &Entry, contrast: &Commitment| memory.recall(entry, contrast);
+    let units = results.plan.units.iter().zip(&results.summaries);
+    let there: HashMap<Hash, Used> = units
+        .filter_map(|(unit, summary)| {
+            let Summary { content, head, .. } = *summary.as_ref()?;
+            Some((unit.id, Used { unit: unit.id, content, head }))
+        })
+        .collect();
     let mut rows = Vec::new();
     for family in &results.study.families {
-        let contrasts = commitments(family).into_iter().zip(&family.params.contrasts);
+        let commitments = commitments(results.study, results.plan, family);
+        let contrasts = commitments.into_iter().zip(&family.params.contrasts);
         for ((commitment, contrast), judged) in contrasts.zip(judge(results, family)) {
-            let units = units_of(results.study, results.plan, family, contrast);
-            let used = units.into_iter().filter_map(|unit| {
-                let Summary { content, head, .. } = *results.summaries[unit as usize].as_ref()?;
-                Some(Used { unit: results.plan.units[unit as usize].id, content, head })
-            });
-            let used: Vec<Used> = used.collect();
-            let granted = grant(ledger, &results.study.name, &commitment, &used);
+            let units = commitment.sample.as_ref().map_or_else(BTreeSet::new, Sample::set);
+            let used: Vec<Used> =
+                units.iter().filter_map(|unit| there.get(unit).copied()).collect();
+            let granted = grant(ledger, &results.study.name, &commitment, &used, &recall);
             rows.push(analysis_row(family, contrast, commitment.direction, &judged, granted));
         }
     }
@@ -67,7 +75,7 @@ fn analysis_row(
         floor: row.map(|r| r.adjusted_floor),
         agreeing: row.map(|r| r.agreeing as u64),
         verdict,
-        status: granted.status,
+        status: granted.standing(),
         why: granted.why,
         pointwise_lower: row.map(|r| r.pointwise[0]),
         pointwise_upper: row.map(|r| r.pointwise[1]),

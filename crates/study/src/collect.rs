@@ -4,13 +4,15 @@
 //! the other tables are a function of the definitions alone: however often a run was killed, they come
 //! out byte for byte the same.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use backcut_ledger::Hash;
 use backcut_measure::Finding;
 use backcut_tables::rows::{
-    AnalysisRow, ComparisonRow, EvaluationRow, MeasurementRow, PlanRow, ProvenanceRow, UnitRow,
+    AnalysisRow, ComparisonRow, EvaluationRow, FreezeRow, MeasurementRow, PlanRow, ProvenanceRow,
+    UnitRow,
 };
 use backcut_tables::{Row, UnitState, Work, names};
 use serde_json::{Value as Json, json};
@@ -18,6 +20,7 @@ use serde_json::{Value as Json, json};
 use crate::analyse;
 use crate::commit;
 use crate::error::StudyError;
+use crate::freezes::{Beside, freezes};
 use crate::plan::{Place, Plan};
 use crate::status::{counts, states};
 use crate::store::{Recorded, Store, publish};
@@ -256,7 +259,7 @@ impl<'a> Results<'a> {
     }
 
     /// `about.json`: what a reader must know beside the tables.
-    pub fn about(&self, store: &Store) -> Result<Json, StudyError> {
+    pub fn about(&self, store: &Store, parts: &[String]) -> Result<Json, StudyError> {
         let ledger = commit::ledger(store)?;
         let entry = ledger.freezing_entry(&self.study.name);
         let states = counts(&self.states);
@@ -268,7 +271,7 @@ impl<'a> Results<'a> {
         let seconds: f64 = self.summaries.iter().flatten().map(|s| s.seconds).sum();
         let updates: u64 =
             (0..self.plan.units.len() as u32).map(|u| self.plan.work(self.study, u)).sum();
-        Ok(json!({
+        let mut about = json!({
             "study": self.study.name,
             "title": self.study.title,
             "error": self.study.error.name,
@@ -283,7 +286,11 @@ impl<'a> Results<'a> {
             "unit states": states,
             "updates": updates,
             "core seconds": (seconds * 10.0).round() / 10.0,
-        }))
+        });
+        if !parts.is_empty() {
+            about["measurement parts"] = json!(parts);
+        }
+        Ok(about)
     }
 }
 
@@ -308,33 +315,65 @@ pub struct Tables {
     pub comparisons: Vec<ComparisonRow>,
 }
 
-/// Files that are written into a folder, with their SHA-256.
-struct Files<'a> {
-    folder: &'a Path,
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet asks"))]
-    with_parquet: bool,
-    sums: Vec<String>,
+/// What a folder of tables consists of.
+pub(crate) struct Files {
+    /// Names and bytes, in the order of their names.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
 }
 
-impl Files<'_> {
-    fn put(&mut self, name: String, bytes: &[u8]) -> Result<(), StudyError> {
-        self.sums.push(format!("{}  {name}\n", Hash::of(bytes)));
-        publish(&self.folder.join(name), bytes)
+impl Files {
+    /// The files of a study's tables.
+    pub(crate) fn new(
+        tables: &Tables,
+        about: &Json,
+        with_parquet: bool,
+    ) -> Result<Self, StudyError> {
+        let mut files = Self { files: BTreeMap::new() };
+        files.table(names::ENDPOINTS, &tables.endpoints, with_parquet)?;
+        files.table(names::CURVES, &tables.curves, with_parquet)?;
+        files.table(names::UNITS, &tables.units, with_parquet)?;
+        files.table(names::PROVENANCE, &tables.provenance, with_parquet)?;
+        files.table(names::ANALYSIS, &tables.analysis, with_parquet)?;
+        if let Some(rows) = &tables.measurements {
+            files.table(names::MEASUREMENTS, rows, with_parquet)?;
+        }
+        if !tables.plans.is_empty() {
+            files.table(names::PLANS, &tables.plans, with_parquet)?;
+        }
+        if !tables.comparisons.is_empty() {
+            files.table(names::COMPARISONS, &tables.comparisons, with_parquet)?;
+        }
+        files.files.insert("about.json".to_owned(), format!("{about:#}\n").into_bytes());
+        Ok(files)
     }
 
-    fn table<R: Row>(&mut self, name: &str, rows: &[R]) -> Result<(), StudyError> {
+    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "only Parquet asks"))]
+    fn table<R: Row>(
+        &mut self,
+        name: &str,
+        rows: &[R],
+        with_parquet: bool,
+    ) -> Result<(), StudyError> {
         let wrong = |error| StudyError::bug(format!("no table {name}: {error}"));
-        self.put(format!("{name}.csv"), &backcut_tables::to_csv(rows).map_err(wrong)?)?;
+        let bytes = backcut_tables::to_csv(rows).map_err(wrong)?;
+        self.files.insert(format!("{name}.csv"), bytes);
         #[cfg(feature = "parquet")]
-        if self.with_parquet {
+        if with_parquet {
             let bytes = backcut_tables::to_parquet(name, rows).map_err(wrong)?;
-            self.put(format!("{name}.parquet"), &bytes)?;
+            self.files.insert(format!("{name}.parquet"), bytes);
         }
         Ok(())
     }
+
+    /// `SHA256SUMS`.
+    fn sums(&self) -> String {
+        let line = |(name, bytes): (&String, &Vec<u8>)| format!("{}  {name}\n", Hash::of(bytes));
+        self.files.iter().map(line).collect()
+    }
 }
 
-/// Writes tables into a folder, with their SHA-256 in `SHA256SUMS`, the ledger beside them one level up.
+/// Writes tables into a folder, with their SHA-256 in `SHA256SUMS`; one level up, beside the tables of
+/// other studies, the ledger and what became of everything that it froze.
 pub fn write(
     tables: &Tables,
     about: &Json,
@@ -342,27 +381,26 @@ pub fn write(
     folder: &Path,
     with_parquet: bool,
 ) -> Result<(), StudyError> {
-    let mut files = Files { folder, with_parquet, sums: Vec::new() };
-    files.table(names::ENDPOINTS, &tables.endpoints)?;
-    files.table(names::CURVES, &tables.curves)?;
-    files.table(names::UNITS, &tables.units)?;
-    files.table(names::PROVENANCE, &tables.provenance)?;
-    files.table(names::ANALYSIS, &tables.analysis)?;
-    if let Some(rows) = &tables.measurements {
-        files.table(names::MEASUREMENTS, rows)?;
+    let files = Files::new(tables, about, with_parquet)?;
+    for (name, bytes) in &files.files {
+        publish(&folder.join(name), bytes)?;
     }
-    if !tables.plans.is_empty() {
-        files.table(names::PLANS, &tables.plans)?;
-    }
-    if !tables.comparisons.is_empty() {
-        files.table(names::COMPARISONS, &tables.comparisons)?;
-    }
-    files.put("about.json".to_owned(), format!("{about:#}\n").as_bytes())?;
-    files.sums.sort_by(|a, b| a[64..].cmp(&b[64..]));
-    publish(&folder.join("SHA256SUMS"), files.sums.concat().as_bytes())?;
+    publish(&folder.join("SHA256SUMS"), files.sums().as_bytes())?;
     let ledger = store.ledger();
     if let (Ok(bytes), Some(above)) = (std::fs::read(&ledger), folder.parent()) {
         publish(&above.join("ledger.jsonl"), &bytes)?;
+        let rows = frozen_here(store, above)?;
+        let bytes = backcut_tables::to_csv(&rows).map_err(StudyError::bug)?;
+        publish(&above.join(format!("{}.csv", names::FREEZES)), &bytes)?;
     }
     Ok(())
+}
+
+/// Everything that the ledger of a results folder froze; `tables` holds the folders of tables.
+pub fn frozen_here(store: &Store, tables: &Path) -> Result<Vec<FreezeRow>, StudyError> {
+    let recorded: BTreeSet<Hash> = store.scan()?.into_keys().collect();
+    let (ledger, planned) = (commit::ledger(store)?, commit::known(store)?);
+    let has_records = !recorded.is_empty() || !planned.is_empty();
+    let recorded = has_records.then_some(&recorded);
+    Ok(freezes(&ledger, &Beside { recorded, tables, planned: &planned }))
 }

@@ -5,8 +5,8 @@ use std::fs;
 
 use backcut_ledger::status::check_asks;
 use backcut_ledger::{
-    Amendment, Body, Contrast as Commitment, Frozen, Hash, Ledger, LedgerError, Reused, Utc,
-    canonical_value,
+    Amendment, Body, Contrast as Commitment, Draw, Frozen, Hash, Ledger, LedgerError, NotDrawn,
+    Reused, Utc, canonical_value,
 };
 use backcut_stats::philox::GENERATOR;
 use backcut_stats::{Contrast, DRAWS, SEED};
@@ -15,12 +15,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::StudyError;
-use crate::plan::{Place, Plan};
-use crate::record::Record;
-use crate::store::{Recorded, Store, publish};
-use crate::study::{Study, StudyFamily};
+use crate::plan::Plan;
+use crate::sample::{Memory, sample};
+use crate::store::{Store, publish};
+use crate::study::{Grid, Study, StudyFamily};
 use crate::summary::Summary;
-use crate::unit::{Definition, UnitId};
+use crate::trajectory::Known;
+use crate::unit::UnitId;
 
 impl From<LedgerError> for StudyError {
     fn from(error: LedgerError) -> Self {
@@ -43,9 +44,47 @@ pub fn ledger(store: &Store) -> Result<Ledger, StudyError> {
 
 /// What is kept of every study that ran in a folder.
 #[derive(Serialize, Deserialize)]
-struct Known {
+struct Note {
     canonical: String,
     units: Vec<UnitId>,
+}
+
+/// The study with the sources that were drawn for it; those that are still to be drawn stay open.
+pub fn draw_sources(mut study: Study, ledger: &Ledger) -> Study {
+    for grid in &mut study.grids {
+        let Some(drawn) = &grid.drawn else { continue };
+        if let Ok(seeds) = ledger.drawn(&drawn.study, drawn.draw) {
+            grid.sources = seeds;
+        }
+    }
+    study
+}
+
+/// A study as it stands in a folder, planned: with its sources, if they are drawn there.
+pub fn in_folder(study: Study, store: &Store) -> Result<(Study, Plan), StudyError> {
+    let is_open = study.grids.iter().any(Grid::is_open);
+    let study = if is_open { draw_sources(study, &ledger(store)?) } else { study };
+    let plan = Plan::new(&study);
+    Ok((study, plan))
+}
+
+/// Refuses to compute on sources that are not drawn yet.
+fn must_be_drawn<'a>(
+    grids: impl IntoIterator<Item = &'a Grid>,
+    ledger: &Ledger,
+) -> Result<(), StudyError> {
+    for drawn in grids.into_iter().filter(|g| g.is_open()).filter_map(|g| g.drawn.as_ref()) {
+        let Err(why) = ledger.drawn(&drawn.study, drawn.draw) else { continue };
+        let hint = match why {
+            NotDrawn::Unfrozen => "freeze it first (`backcut study freeze`)",
+            NotDrawn::Unstamped(_) => {
+                "have the entry stamped (`backcut study freeze --timestamp-request`, then \
+                 `--timestamp-response`)"
+            }
+        };
+        return Err(StudyError::invalid(format!("study {}: {why}", drawn.study), hint));
+    }
+    Ok(())
 }
 
 /// Lets a study run in a folder: the first time it is written down, later it must be the same.
@@ -53,9 +92,11 @@ pub fn admit(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError
     if is_new(study, store)? { note(study, plan, store) } else { Ok(()) }
 }
 
-/// Whether [`admit`] would write the study down; an error if it would turn the study away.
+/// Whether [`admit`] would write the study down; an error if it would turn the study away. Whoever
+/// reads results under a study's name asks this first: a file that differs has none.
 pub fn is_new(study: &Study, store: &Store) -> Result<bool, StudyError> {
     let ledger = ledger(store)?;
+    must_be_drawn(&study.grids, &ledger)?;
     let frozen = latest(&ledger, &study.name);
     if let Some(frozen) = frozen {
         same(study, &frozen.canonical, "frozen", "amend it (`backcut study amend --reason ...`)")?;
@@ -63,7 +104,7 @@ pub fn is_new(study: &Study, store: &Store) -> Result<bool, StudyError> {
     let path = store.study(&study.name);
     match fs::read_to_string(&path) {
         Ok(text) => {
-            let known: Known =
+            let known: Note =
                 serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
             // The ledger decides; a kill between an amendment and its note leaves an old note.
             if frozen.is_some() && known.canonical != study.canonical {
@@ -79,7 +120,7 @@ pub fn is_new(study: &Study, store: &Store) -> Result<bool, StudyError> {
 
 fn note(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
     let units = plan.units.iter().map(|u| u.id).collect();
-    let known = Known { canonical: study.canonical.clone(), units };
+    let known = Note { canonical: study.canonical.clone(), units };
     let mut text = serde_json::to_string(&known).map_err(StudyError::bug)?;
     text.push('\n');
     publish(&store.study(&study.name), text.as_bytes())
@@ -98,8 +139,7 @@ pub(crate) fn noted(store: &Store) -> Result<BTreeMap<String, (String, Vec<UnitI
         let Some(name) = file.strip_suffix(".json") else { continue };
         let path = folder.join(&file);
         let text = fs::read_to_string(&path).map_err(StudyError::io(&path))?;
-        let known: Known =
-            serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
+        let known: Note = serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
         studies.insert(name.to_owned(), (known.canonical, known.units));
     }
     Ok(studies)
@@ -141,8 +181,25 @@ pub fn freeze(study: &Study, plan: &Plan, store: &Store, utc: Utc) -> Result<Has
     }
     let frozen = propose(study, plan, store, &ledger)?;
     let head = ledger.append(utc, Body::Freeze(frozen))?;
-    note(study, plan, store)?;
+    note_drawn(study, plan, store, &ledger)?;
     Ok(head)
+}
+
+/// Writes down a study that was frozen a moment ago, unless its sources wait for a time stamp.
+fn note_drawn(
+    study: &Study,
+    plan: &Plan,
+    store: &Store,
+    ledger: &Ledger,
+) -> Result<(), StudyError> {
+    if study.draw().is_none() {
+        return note(study, plan, store);
+    }
+    let study = draw_sources(study.clone(), ledger);
+    if study.grids.iter().any(Grid::is_open) {
+        return Ok(());
+    }
+    note(&study, &Plan::new(&study), store)
 }
 
 /// Amends a frozen study, with a reason; returns the new head.
@@ -170,7 +227,7 @@ pub fn amend(
     let frozen = propose(study, plan, store, &ledger)?;
     let reason = reason.to_owned();
     let head = ledger.append(utc, Body::Amend(Amendment { amends, reason, frozen }))?;
-    note(study, plan, store)?;
+    note_drawn(study, plan, store, &ledger)?;
     Ok(head)
 }
 
@@ -181,106 +238,84 @@ fn propose(
     store: &Store,
     ledger: &Ledger,
 ) -> Result<Frozen, StudyError> {
+    let is_foreign = |grid: &&Grid| grid.drawn.as_ref().is_some_and(|d| d.study != study.name);
+    must_be_drawn(study.grids.iter().filter(is_foreign), ledger)?;
     let found = store.scan()?;
     let mut frozen = Frozen::new(&*study.name, &*study.canonical, analysis_inputs(study));
-    // A unit that stands in several places is listed once; a reused arm makes it a reused one.
-    let mut is_reused = vec![false; plan.units.len()];
-    for place in &plan.places {
-        let has_origin = study.arms[place.arm as usize].origin.is_some();
-        is_reused[place.unit as usize] |= place.measured.is_none() && has_origin;
-    }
-    for (unit, is_reused) in plan.units.iter().zip(is_reused) {
+    let is_reused = reused(study, plan);
+    for (unit, is_reused) in plan.units.iter().zip(&is_reused) {
         match found.get(&unit.id) {
-            Some(recorded) if is_reused => {
+            Some(recorded) if *is_reused => {
                 let content = Summary::load(store, &unit.id, *recorded)?.content;
                 frozen.reused.push(Reused { unit: unit.id, content });
             }
             _ => frozen.new.push(unit.id),
         }
     }
-    frozen.existing = existing(study, store, &found)?;
-    let mut needed = Vec::new();
-    for family in &study.families {
-        for (commitment, contrast) in commitments(family).into_iter().zip(&family.params.contrasts)
-        {
-            let units = units_of(study, plan, family, contrast);
-            let units = units.iter().map(|u| plan.units[*u as usize].id);
-            needed.push((commitment.name.clone(), units.collect::<Vec<Hash>>()));
-            frozen.contrasts.push(commitment);
-        }
-    }
-    let needed = |contrast: &Commitment| {
-        let found = needed.iter().find(|(name, _)| *name == contrast.name);
-        found.map_or_else(Vec::new, |(_, units)| units.clone())
+    let known = Known::of(study, plan, store)?;
+    (frozen.existing, frozen.known) = (known.existing, known.known);
+    frozen.known.retain(|unit| frozen.reused.iter().all(|reused| reused.unit != *unit));
+    frozen.draw = study.draw().map(|d| Draw { sources: d.draw, stamped: d.stamped });
+    let all = |study: &Study, plan: &Plan| -> Vec<Commitment> {
+        study.families.iter().flat_map(|family| commitments(study, plan, family)).collect()
     };
-    check_asks(ledger, &frozen, needed).map_err(|error| {
-        StudyError::invalid(error, "ask for less, or use sources that nothing was computed on")
-    })?;
+    frozen.contrasts = all(study, plan);
+    let memory = Memory::new(ledger);
+    check_asks(ledger, &frozen, &|entry, contrast| memory.recall(entry, contrast)).map_err(
+        |error| {
+            let hint = "ask for less, or use sources that nothing was computed on";
+            StudyError::invalid(error, hint)
+        },
+    )?;
+    if frozen.draw.is_some() {
+        // The entry's hash decides the sources, so the entry can only name stand-ins.
+        let study = study.undrawn();
+        let plan = Plan::new(&study);
+        frozen.contrasts = all(&study, &plan);
+        frozen.new = plan.units.iter().map(|unit| unit.id).collect();
+        frozen.reused.clear();
+    }
     Ok(frozen)
 }
 
-/// Results on this study's sources, whoever computed them.
-fn existing(
-    study: &Study,
-    store: &Store,
-    found: &std::collections::HashMap<UnitId, Recorded>,
-) -> Result<Vec<Hash>, StudyError> {
-    let seeds: BTreeSet<u64> = study.grids.iter().flat_map(|g| g.sources.iter().copied()).collect();
-    let mut ids: Vec<(&UnitId, &Recorded)> = found.iter().collect();
-    ids.sort_unstable_by_key(|(id, _)| **id);
-    let mut existing = Vec::new();
-    for (id, recorded) in ids {
-        let is_ours = match Record::load(store, id, *recorded)?.definition {
-            Definition::Train(run) => seeds.contains(&run.seed),
-            Definition::Measure { .. } => false,
-        };
-        if is_ours {
-            existing.push(*id);
-        }
+/// Which units are taken over from other studies. One that stands in several places is listed once; a
+/// reused arm makes it a reused one.
+fn reused(study: &Study, plan: &Plan) -> Vec<bool> {
+    let mut is_reused = vec![false; plan.units.len()];
+    for place in &plan.places {
+        let has_origin = study.arms[place.arm as usize].origin.is_some();
+        is_reused[place.unit as usize] |= place.measured.is_none() && has_origin;
     }
-    Ok(existing)
+    is_reused
 }
 
 /// A family's contrasts as the ledger holds them. What decides a row besides its expression (margin,
 /// bound, size, level, quantity) is part of the family's name there.
-pub fn commitments(family: &StudyFamily) -> Vec<Commitment> {
+pub fn commitments(study: &Study, plan: &Plan, family: &StudyFamily) -> Vec<Commitment> {
     let table = &family.table;
     let settings = canonical_value(&json!({
         "size": table.size, "alpha": table.alpha, "bound": table.bound,
         "margin": table.margin, "quantity": table.quantity, "at": table.at,
     }));
-    let commitment = |contrast: &Contrast| Commitment {
-        name: format!("{}: {}", table.name, contrast.name),
-        family: format!("{} {settings}", table.name),
-        expression: contrast.text.clone(),
-        direction: match (contrast.direction, table.margin) {
-            (Some(direction), _) => Some(format!("{direction:?}").to_lowercase()),
-            (None, Some(margin)) => Some(format!("below {margin}")),
-            (None, None) => None,
-        },
-        asks: Some(family.asks),
+    let commitment = |contrast: &Contrast| {
+        let sample = sample(study, plan, family, contrast);
+        let cells: BTreeSet<&str> = sample.units().map(|(cell, _)| cell).collect();
+        let cells: Vec<String> = cells.into_iter().map(str::to_owned).collect();
+        Commitment {
+            name: format!("{}: {}", table.name, contrast.name),
+            family: format!("{} {settings}", table.name),
+            expression: contrast.text.clone(),
+            direction: match (contrast.direction, table.margin) {
+                (Some(direction), _) => Some(format!("{direction:?}").to_lowercase()),
+                (None, Some(margin)) => Some(format!("below {margin}")),
+                (None, None) => None,
+            },
+            asks: Some(family.asks),
+            idle: contrast.idle_cells(&cells),
+            sample: Some(sample),
+        }
     };
     family.params.contrasts.iter().map(commitment).collect()
-}
-
-/// Whether a place holds what a family compares: errors, or a quantity measured at its update.
-pub(crate) fn is_of(family: &StudyFamily, study: &Study, place: &Place) -> bool {
-    let at = family.table.at.unwrap_or(study.arms[place.arm as usize].updates);
-    match place.measured {
-        None => family.table.quantity.is_none(),
-        Some(m) => family.table.quantity.is_some() && study.measured[m as usize].update == at,
-    }
-}
-
-/// The units whose results a contrast uses, by index.
-pub fn units_of(study: &Study, plan: &Plan, family: &StudyFamily, contrast: &Contrast) -> Vec<u32> {
-    let cells = contrast.cells();
-    let uses = |place: &Place| cells.iter().any(|name| study.cell(place).0.is_meant_by(name));
-    let places = plan.places.iter().filter(|place| is_of(family, study, place) && uses(place));
-    let mut units: Vec<u32> = places.map(|place| place.unit).collect();
-    units.sort_unstable();
-    units.dedup();
-    units
 }
 
 /// The hash of everything that an analysis reads besides results.
@@ -313,13 +348,19 @@ mod tests {
             let study = Study::load(&path, &Catalogue::builtin()).unwrap();
             assert_eq!(study.canonical, frozen.canonical);
             assert_eq!(analysis_inputs(&study), frozen.analysis, "{}", study.name);
+            let plan = Plan::new(&study);
+            let commitments = |family| commitments(&study, &plan, family);
             let mut contrasts: Vec<_> = study.families.iter().flat_map(commitments).collect();
+            assert!(contrasts.iter().all(|c| c.sample.as_ref().is_some_and(|s| !s.is_empty())));
+            for contrast in &mut contrasts {
+                contrast.sample = None; // the form of that time had none
+                contrast.idle.clear();
+            }
             contrasts.sort_by(|a, b| a.name.cmp(&b.name));
             let mut published = frozen.contrasts.clone();
             published.sort_by(|a, b| a.name.cmp(&b.name));
             assert_eq!(contrasts, published, "{}", study.name);
-            let units = Plan::new(&study).units;
-            let units: BTreeSet<Hash> = units.iter().map(|unit| unit.id).collect();
+            let units: BTreeSet<Hash> = plan.units.iter().map(|unit| unit.id).collect();
             let listed = frozen.new.iter().chain(frozen.reused.iter().map(|r| &r.unit));
             assert_eq!(units, listed.copied().collect(), "{}", study.name);
             seen += 1;

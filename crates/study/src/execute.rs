@@ -14,12 +14,12 @@ use backcut_measure::{Subject, measure};
 use backcut_systems::Built;
 use backcut_text::Hinted as _;
 use backcut_training::{
-    Branch, Panel, Restored, RunConfig, Snapshot, State, TrainError, Training, ValidRun, log,
-    panels, sha256,
+    Branch, Panel, RunConfig, Snapshot, State, TrainError, Training, ValidRun, log, panels, sha256,
 };
 
 use crate::error::StudyError;
-use crate::record::{Evaluation, KeptFile, Outcome, Record};
+use crate::parent::Parent;
+use crate::record::{Evaluation, KeptFile, Outcome, Record, Started};
 use crate::store::{Recorded, Store, publish};
 use crate::tools::Tools;
 use crate::unit::{Definition, Measuring, StateOf, UnitId};
@@ -28,6 +28,8 @@ use crate::unit::{Definition, Measuring, StateOf, UnitId};
 pub struct Context<'a> {
     /// The results folder.
     pub store: &'a Store,
+    /// Where the states that it starts from are; usually the same.
+    pub states: &'a Store,
     /// Systems, and what runs them.
     pub tools: Tools<'a>,
     /// The ledger's head as the unit begins.
@@ -39,9 +41,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn restore(&self, state: StateOf) -> Result<Restored, StudyError> {
-        let path = self.store.checkpoint(&state.unit, state.update);
-        Restored::load(self.tools.catalogue, &path).map_err(StudyError::from_hinted)
+    fn parent(&self, of: StateOf) -> Result<Parent, StudyError> {
+        Parent::load(self.states, self.tools.catalogue, of)
     }
 }
 
@@ -70,24 +71,27 @@ pub fn execute(
         }
         Definition::Measure(what) => {
             let began = Instant::now();
-            let outcome = findings(context, what)?;
+            let (outcome, started) = findings(context, what)?;
             let mut record = Record::new(definition.clone(), outcome, context.head.clone());
+            record.started = started;
             record.seconds = began.elapsed().as_secs_f64();
             Ok(Ended::Recorded(Box::new(record)))
         }
     }
 }
 
-fn findings(context: &Context, what: &Measuring) -> Result<Outcome, StudyError> {
+fn findings(context: &Context, what: &Measuring) -> Result<(Outcome, Vec<Started>), StudyError> {
     let executor = context.tools.executor;
-    let subject = context.restore(what.of)?;
-    let reference = what.reference.map(|state| context.restore(state)).transpose()?;
-    let reference = reference.as_ref().map(|state| Subject::of(executor, state));
-    let found = measure(&what.measurement, &Subject::of(executor, &subject), reference.as_ref());
-    Ok(match found {
+    let subject = context.parent(what.of)?;
+    let reference = what.reference.map(|state| context.parent(state)).transpose()?;
+    let of = Subject::of(executor, &subject.state);
+    let common = reference.as_ref().map(|parent| Subject::of(executor, &parent.state));
+    let outcome = match measure(&what.measurement, &of, common.as_ref()) {
         Ok(findings) => Outcome::Measured { findings },
         Err(error) => Outcome::Failed { what: error.to_string(), hint: String::new() },
-    })
+    };
+    let started = std::iter::once(subject).chain(reference).map(|parent| parent.started).collect();
+    Ok((outcome, started))
 }
 
 /// A training unit with all that was decided before its first update.
@@ -98,6 +102,8 @@ struct TrainingUnit<'a> {
     keep: &'a [u64],
     run: ValidRun,
     built: Arc<Built>,
+    /// The state that it branches from.
+    started: Option<Started>,
     /// The ledger's head under which it began.
     head: String,
     /// Seconds of earlier processes.
@@ -113,16 +119,17 @@ impl<'a> TrainingUnit<'a> {
     ) -> Result<(Self, Snapshot), StudyError> {
         let catalogue = context.tools.catalogue;
         let built = catalogue.build(&run.system).map_err(StudyError::from_hinted)?;
-        let (start, state) = match run.start {
-            None => (None, State::initial(built.system(), run.seed)),
+        let (start, state, started) = match run.start {
+            None => (None, State::initial(built.system(), run.seed), None),
             Some(from) => {
-                let Branch { start, state } = context.restore(from)?.branch(&built);
-                (Some(start), state)
+                let parent = context.parent(from)?;
+                let Branch { start, state } = parent.state.branch(&built);
+                (Some(start), state, Some(parent.started))
             }
         };
         let run = run.clone().starting(start).check().map_err(StudyError::from_hinted)?;
         let (id, head, before) = (definition.id(), context.head.clone(), 0.0);
-        let mut unit = Self { context, definition, id, keep, run, built, head, before };
+        let mut unit = Self { context, definition, id, keep, run, built, started, head, before };
         let snapshot = unit.take_up().unwrap_or_else(|| Snapshot::beginning(state));
         Ok((unit, snapshot))
     }
@@ -205,6 +212,7 @@ impl<'a> TrainingUnit<'a> {
 
     fn ended(&self, outcome: Outcome, files: Vec<KeptFile>, seconds: f64) -> Ended {
         let mut record = Record::new(self.definition.clone(), outcome, self.head.clone());
+        record.started = self.started.iter().cloned().collect();
         (record.files, record.seconds) = (files, seconds);
         Ended::Recorded(Box::new(record))
     }

@@ -110,6 +110,11 @@ pub struct Sources {
     pub count: Option<u64>,
     /// Or the seeds themselves.
     pub seeds: Option<Vec<u64>>,
+    /// Or how many the freezing entry draws by its hash, so that nobody could compute on them before.
+    pub draw: Option<u64>,
+    /// Draw them from the entry's time stamp too: they are known when the stamp is.
+    #[serde(default)]
+    pub stamped: bool,
 }
 
 /// One arm.

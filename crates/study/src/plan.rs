@@ -250,7 +250,7 @@ impl Plan {
         let arm = &study.arms[unit.arm as usize];
         let grid = &study.grids[arm.grid];
         let (condition, _) = &grid.conditions[unit.condition as usize];
-        let source = grid.sources[unit.source as usize];
+        let source = grid.source_name(unit.source as usize);
         let what = unit.measured.map_or(String::new(), |m| {
             let item = &study.measured[m as usize];
             format!(" {} at {}", item.what.kind(), item.update)

@@ -16,8 +16,9 @@ use crate::error::StudyError;
 use crate::store::{Recorded, Store, publish};
 use crate::unit::{Definition, UnitId};
 
-/// The format this build writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+/// The format this build writes, and the newest it reads. Since format 2 a record says which parameters
+/// its unit started from.
+pub const FORMAT: u32 = 2;
 
 /// One evaluation of the panel.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -72,6 +73,18 @@ pub struct KeptFile {
     pub sha256: String,
 }
 
+/// A state that a unit started from, as it was found.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Started {
+    /// The unit that it is a state of.
+    pub unit: UnitId,
+    /// Updates done.
+    pub update: u64,
+    /// Fingerprint of its parameters, as that unit's log has it.
+    pub parameters: String,
+}
+
 /// A unit's record.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,6 +101,9 @@ pub struct Record {
     pub content: String,
     /// The head of the ledger when the unit began.
     pub head: String,
+    /// The states that it started from, or measured; records of format 1 do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub started: Vec<Started>,
     /// Files beside the record.
     pub files: Vec<KeptFile>,
     /// Seconds of computing, resumed parts included.
@@ -102,8 +118,18 @@ impl Record {
         let unit = definition.id();
         let content = content(&definition, &outcome);
         let program = format!("backcut {}", env!("CARGO_PKG_VERSION"));
-        let (files, seconds) = (Vec::new(), 0.0);
-        Self { version: FORMAT, unit, definition, outcome, content, head, files, seconds, program }
+        Self {
+            version: FORMAT,
+            unit,
+            definition,
+            outcome,
+            content,
+            head,
+            started: Vec::new(),
+            files: Vec::new(),
+            seconds: 0.0,
+            program,
+        }
     }
 
     /// Whether it is a result or a failure.

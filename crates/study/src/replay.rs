@@ -1,6 +1,6 @@
 //! Replaying: some units again, in another place, compared bit by bit.
 
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use backcut_training::Folder;
 
 use crate::error::StudyError;
 use crate::execute::{Context, Ended, execute};
-use crate::record::Record;
+use crate::record::{KeptFile, Record};
 use crate::store::{Recorded, Store};
 use crate::tools::Tools;
 use crate::unit::UnitId;
@@ -41,46 +41,80 @@ pub fn sample(store: &Store, count: usize, seed: u64) -> Result<Vec<UnitId>, Stu
     Ok(order.into_iter().take(count).map(|i| ids[i]).collect())
 }
 
+/// Where a replay starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// The states that were kept, each checked against its unit's record and log.
+    Kept,
+    /// Initialization: what a unit starts from is computed again too, and must come out the same.
+    Deep,
+}
+
 /// Computes a unit again in `scratch` and compares everything that was recorded.
 pub fn replay(
     store: &Store,
     id: &UnitId,
     tools: Tools,
     scratch: &Path,
+    depth: Depth,
 ) -> Result<Replayed, StudyError> {
-    let recorded = Record::load(store, id, Recorded::Done)?;
     let elsewhere = Store::new(scratch);
-    for need in recorded.definition.needs() {
-        let (from, to) = (
-            store.checkpoint(&need.unit, need.update),
-            elsewhere.checkpoint(&need.unit, need.update),
-        );
-        let folder = elsewhere.beside(&need.unit);
-        fs::create_dir_all(folder.path()).map_err(StudyError::io(&to))?;
-        fs::copy(&from, &to).map_err(StudyError::io(&from))?;
+    let mut seconds = 0.0;
+    let outcome = again(store, id, tools, &elsewhere, depth, &[], &mut seconds)?;
+    Ok(Replayed { unit: *id, outcome, seconds })
+}
+
+/// Computes a unit again and leaves it in `elsewhere`, with the states after `needed` for those that
+/// start from it.
+fn again(
+    store: &Store,
+    id: &UnitId,
+    tools: Tools,
+    elsewhere: &Store,
+    depth: Depth,
+    needed: &[u64],
+    seconds: &mut f64,
+) -> Result<Result<(), String>, StudyError> {
+    let recorded = Record::load(store, id, Recorded::Done)?;
+    if depth == Depth::Deep {
+        for need in recorded.definition.needs() {
+            if elsewhere.has_state(&need.unit, need.update) {
+                continue;
+            }
+            let updates = [need.update];
+            let parent = again(store, &need.unit, tools, elsewhere, depth, &updates, seconds)?;
+            if let Err(what) = parent {
+                return Ok(Err(format!("what it starts from, unit {}: {what}", need.unit.short())));
+            }
+        }
     }
     let stop = AtomicBool::new(false);
     let context = Context {
-        store: &elsewhere,
+        store: elsewhere,
+        states: if depth == Depth::Deep { elsewhere } else { store },
         tools,
         head: recorded.head.clone(),
         save_after: Duration::MAX,
         stop: &stop,
     };
-    let keep: Vec<u64> = recorded
-        .files
-        .iter()
-        .filter_map(|file| Folder::kept_update(Path::new(&file.name)))
-        .collect();
+    let kept = recorded.files.iter().filter_map(|file| Folder::kept_update(Path::new(&file.name)));
+    let keep: BTreeSet<u64> = kept.chain(needed.iter().copied()).collect();
+    let keep: Vec<u64> = keep.into_iter().collect();
     let Ended::Recorded(again) = execute(&context, &recorded.definition, &keep, &|_| {})? else {
         return Err(StudyError::invalid("the replay was stopped", "run it again"));
     };
-    let outcome = if again.content != recorded.content {
+    *seconds += again.seconds;
+    again.save(elsewhere)?;
+    let is_other = |file: &&KeptFile| {
+        recorded.files.iter().any(|was| was.name == file.name && was.sha256 != file.sha256)
+    };
+    Ok(if again.content != recorded.content {
         Err("the result differs".to_owned())
-    } else if let Some(file) = again.files.iter().find(|f| !recorded.files.contains(f)) {
+    } else if let Some(file) = again.files.iter().find(is_other) {
         Err(format!("{} differs", file.name))
+    } else if !recorded.started.is_empty() && recorded.started != again.started {
+        Err("it started from other parameters".to_owned())
     } else {
         Ok(())
-    };
-    Ok(Replayed { unit: *id, outcome, seconds: again.seconds })
+    })
 }

@@ -266,7 +266,7 @@ impl Shared<'_> {
         let was = self.store.recorded(&id);
         let definition = self.plan.definition(self.study, unit);
         let keep = self.plan.keep(unit);
-        let has_files = keep.iter().all(|&u| self.store.checkpoint(&id, u).exists());
+        let has_files = keep.iter().all(|&u| self.store.has_state(&id, u));
         match was {
             Some(Recorded::Done) if has_files => {
                 let _ = sender.send(Event::Elsewhere { unit });
@@ -285,6 +285,7 @@ impl Shared<'_> {
         };
         let context = Context {
             store: self.store,
+            states: self.store,
             tools: self.tools,
             head: self.head()?,
             save_after: self.options.save_after,

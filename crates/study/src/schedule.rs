@@ -93,7 +93,7 @@ pub(crate) fn schedule(
         for (need, update) in plan.needed(study, index as u32) {
             let stage = &mut stages[need as usize];
             let id = &plan.units[need as usize].id;
-            if *stage == UnitStage::Done && !store.checkpoint(id, update).exists() {
+            if *stage == UnitStage::Done && !store.has_state(id, update) {
                 *stage = UnitStage::Waiting;
                 tally.reused -= usize::from(is_ours(plan, options, need));
             }

@@ -105,6 +105,11 @@ impl Store {
         self.beside(id).kept(update)
     }
 
+    /// Whether a unit's state can be started from: it is there, and the log that says whose it is.
+    pub(crate) fn has_state(&self, id: &UnitId, update: u64) -> bool {
+        self.checkpoint(id, update).exists() && self.beside(id).log().exists()
+    }
+
     /// The ledger's head; zeros before the first entry.
     pub fn head(&self) -> Result<String, StudyError> {
         Ok(crate::commit::ledger(self)?.head().to_string())

@@ -11,22 +11,64 @@ use backcut_measure::Measurement;
 use backcut_stats::FamilyParams;
 use backcut_systems::{Catalogue, Quantity, Stream};
 use backcut_training::{Optimizer, SystemChoice, sha256};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::StudyError;
 use crate::file::{ComparisonTable, FamilyTable, StudyFile};
-use crate::resolve::Resolver;
+use crate::resolve::{Resolver, canonical};
 
 /// Studies may reuse studies that reuse studies, to this depth.
 const MAX_DEPTH: usize = 8;
 
+/// Sources that the freezing entry of a study draws.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drawn {
+    /// How many.
+    pub draw: u64,
+    /// From the entry's time stamp too.
+    pub stamped: bool,
+    /// The study whose entry it is: this one, or one whose arms are reused.
+    pub study: String,
+}
+
 /// Sources and conditions that go together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Grid {
-    /// Seeds.
+    /// Seeds; stand-ins where they are still to be drawn.
     pub sources: Vec<u64>,
+    /// Where they are drawn.
+    pub drawn: Option<Drawn>,
     /// Labels, as cells of contrasts name them, with the system under each.
     pub conditions: Vec<(String, SystemChoice)>,
+}
+
+/// Stand-in `i` for a seed that is not drawn yet: beyond every seed that a file or a draw can give.
+const fn stand_in(i: u64) -> u64 {
+    (1 << 53) - 2 - i
+}
+
+impl Grid {
+    /// A grid whose sources are still to be drawn.
+    pub(crate) fn open(drawn: Drawn, conditions: Vec<(String, SystemChoice)>) -> Self {
+        let sources = (1..=drawn.draw).map(stand_in).collect();
+        Self { sources, drawn: Some(drawn), conditions }
+    }
+
+    /// Its sources are still to be drawn.
+    pub fn is_open(&self) -> bool {
+        self.drawn.is_some() && self.sources.first() == Some(&stand_in(1))
+    }
+
+    /// A source as samples name it.
+    pub(crate) fn source_name(&self, source: usize) -> String {
+        if self.is_open() {
+            format!("draw {}", source + 1)
+        } else {
+            self.sources[source].to_string()
+        }
+    }
 }
 
 /// An arm on one grid.
@@ -144,6 +186,28 @@ impl Study {
         }
         let resolver = Resolver::new(&file, path, catalogue);
         resolver.and_then(|r| r.resolve(&reused)).map_err(|e| e.within(&origin))
+    }
+
+    /// A study as it was frozen or noted, from its canonical form. What only a catalogue knows (the words for
+    /// its error) is not in there.
+    pub fn from_canonical(text: &str) -> Result<Self, StudyError> {
+        canonical::read(text)
+    }
+
+    /// The study before its sources were drawn: as its freezing entry spells it.
+    pub(crate) fn undrawn(&self) -> Self {
+        let mut study = self.clone();
+        for grid in &mut study.grids {
+            if let Some(drawn) = grid.drawn.clone().filter(|drawn| drawn.study == self.name) {
+                *grid = Grid::open(drawn, std::mem::take(&mut grid.conditions));
+            }
+        }
+        study
+    }
+
+    /// The sources that this study's own freezing entry draws.
+    pub fn draw(&self) -> Option<&Drawn> {
+        self.grids.iter().filter_map(|g| g.drawn.as_ref()).find(|drawn| drawn.study == self.name)
     }
 
     /// SHA-256 of the canonical bytes.

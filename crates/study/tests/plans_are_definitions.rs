@@ -200,13 +200,13 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "first = 1\ncount = 2",
             "seeds = []",
             "s.toml: sources: no seed",
-            "write `first` and `count`, or `seeds`",
+            "write `first` and `count`, or `seeds`, or `draw`",
         ),
         (
             "first = 1\ncount = 2",
             "first = 1",
             "s.toml: sources are not clear",
-            "write `first` and `count`, or `seeds`",
+            "write `first` and `count`, or `seeds`, or `draw`",
         ),
         ("keep = [40]", "keep = [41]", "s.toml: arm `FF`: keep = [41]", "list updates of this arm"),
         (

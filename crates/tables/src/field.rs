@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use backcut_ledger::{Hash, Status};
+use backcut_ledger::{Hash, Standing};
 use backcut_stats::Bound;
 
 use crate::words::{Judgement, UnitState, Work};
@@ -117,7 +117,7 @@ macro_rules! shown {
 
 shown! {
     Hash: "SHA-256 value",
-    Status: "status",
+    Standing: "status",
     Bound: "kind of bound",
     UnitState: "state of a unit",
     Work: "work",

@@ -55,6 +55,8 @@ pub mod names {
     pub const UNITS: &str = "units";
     /// Where results come from ([`ProvenanceRow`](crate::rows::ProvenanceRow)).
     pub const PROVENANCE: &str = "provenance";
+    /// What was frozen in the whole ledger ([`FreezeRow`](crate::rows::FreezeRow)); beside the studies.
+    pub const FREEZES: &str = "freezes";
     /// Contrasts, judged ([`AnalysisRow`](crate::rows::AnalysisRow)).
     pub const ANALYSIS: &str = "analysis";
     /// What was measured at kept states ([`MeasurementRow`](crate::rows::MeasurementRow)).

@@ -1,6 +1,6 @@
 //! Every table's row. Fields are columns, in the order they are written.
 
-use backcut_ledger::{Hash, Status};
+use backcut_ledger::{Hash, Standing};
 use backcut_stats::Bound;
 
 use crate::field::Plain;
@@ -87,7 +87,7 @@ row! {
         agreeing: Option<u64>,
         verdict: Judgement,
         /// What it may claim.
-        status: Status,
+        status: Standing,
         /// Why the ledger grants that.
         why: String,
         /// The pointwise interval.
@@ -225,5 +225,28 @@ row! {
         /// The Kolmogorov-Smirnov statistic.
         statistic: Plain,
         p: Plain,
+    }
+}
+
+row! {
+    /// `freezes.csv`: an entry of the ledger, and what became of what it froze.
+    FreezeRow {
+        /// Its place in the ledger.
+        entry: u64,
+        /// When it was made, by the clock of whoever made it.
+        utc: String,
+        study: String,
+        /// `freeze` or `amendment`.
+        kind: String,
+        /// Contrasts that predict something.
+        predictions: u64,
+        /// Units that its plan needs.
+        units: u64,
+        /// How its sources came to be.
+        sources: String,
+        /// What became of it.
+        fate: String,
+        /// Predictions of other entries on the very same results that say the opposite.
+        opposed: String,
     }
 }

@@ -72,8 +72,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             return Err(user(what, "for a file of your own: backcut study run FILE"));
         }
         let study = load(Path::new(name), tools.catalogue).told()?;
-        let plan = Plan::new(&study);
-        freeze_once(&study, &plan, &store)?;
+        freeze_once(&study, &store)?;
+        let (study, plan) = commit::in_folder(study, &store).told()?;
         commit::admit(&study, &plan, &store).told()?;
         let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
         if stop.load(Ordering::Relaxed) && tally.left > 0 {
@@ -101,10 +101,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 }
 
 /// The predictions of a built-in study go into the ledger before its first unit runs.
-fn freeze_once(study: &Study, plan: &Plan, store: &Store) -> Result<()> {
+fn freeze_once(study: &Study, store: &Store) -> Result<()> {
     let ledger = commit::ledger(store).told()?;
     if ledger.latest_entry(&study.name).is_none() {
-        let head = commit::freeze(study, plan, store, now()).told()?;
+        let head = commit::freeze(study, &Plan::new(study), store, now()).told()?;
         eprintln!("{}: predictions frozen, ledger head {}", study.name, head.short());
     }
     Ok(())

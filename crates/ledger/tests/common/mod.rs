@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use backcut_ledger::{
-    Amendment, Body, Contrast, Frozen, Hash, Ledger, Reused, Status, Utc, canonical,
+    Amendment, Body, Contrast, Entry, Frozen, Hash, Ledger, Reused, Sample, Status, Utc, canonical,
 };
 
 /// The minute of a fictitious day.
@@ -31,7 +31,24 @@ pub fn contrast(name: &str) -> Contrast {
         expression: format!("{name}: F_SG - FF"),
         direction: Some("positive".into()),
         asks: None,
+        sample: None,
+        idle: vec![],
     }
+}
+
+/// The contrast over these units; the part of a name before a dot is its cell.
+pub fn using(contrast: &Contrast, units: &[&str]) -> Contrast {
+    let mut sample = Sample::default();
+    for name in units {
+        let cell = name.split('.').next().unwrap();
+        sample.insert(format!("{cell}@x"), "800", *name, unit(name));
+    }
+    Contrast { sample: Some(sample), ..contrast.clone() }
+}
+
+/// Entries without a sample of their own froze whatever is claimed: their lists decide alone.
+pub fn by_lists(_: &Entry, claimed: &Contrast) -> Option<Sample> {
+    claimed.sample.clone()
 }
 
 pub fn asking(name: &str, status: Status) -> Contrast {

@@ -100,7 +100,7 @@ fn panel(title: &str, judged: &[&Judged]) -> Panel {
             value: mean,
             wide: Some(ends),
             narrow: row.pointwise,
-            open: !matches!(row.status, Status::Confirmatory | Status::Prespecified),
+            open: row.status.status < Status::Prespecified,
             text,
         };
         Row { name: row.contrast.clone(), note: estimate(mean, row.interval()), marks: vec![mark] }

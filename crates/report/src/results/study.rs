@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use backcut_ledger::Status;
+use backcut_ledger::{Standing, Status};
 use backcut_tables::rows::{
     AgreementRow, AnalysisRow, EvaluationRow, FindingRow, MeasurementRow, ProvenanceRow, UnitRow,
 };
@@ -48,7 +48,7 @@ pub struct Judged {
     /// The decision; none where nothing was to be decided.
     pub verdict: Option<Judgement>,
     /// What it may claim.
-    pub status: Status,
+    pub status: Standing,
     /// Why the ledger granted the status.
     pub why: String,
 }
@@ -96,7 +96,7 @@ impl From<AgreementRow> for Judged {
             floor: None,
             agreeing: None,
             verdict: None,
-            status: Status::Descriptive,
+            status: Status::Descriptive.into(),
             why: String::new(),
         }
     }

@@ -20,6 +20,7 @@
 //! what it replaces.
 
 mod evaluate;
+mod influence;
 mod parse;
 
 pub use evaluate::Evaluated;

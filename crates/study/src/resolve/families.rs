@@ -29,43 +29,14 @@ impl Resolver<'_> {
         table: &FamilyTable,
         measured: &[Measured],
     ) -> Result<StudyFamily, StudyError> {
-        let mut contrasts = Vec::new();
-        for text in &table.contrasts {
-            let contrast = Contrast::parse(text).map_err(|error| {
-                StudyError::invalid(
-                    format!("contrast {text:?}: {error}"),
-                    "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
-                )
-            })?;
+        let family = parse(table)?;
+        for contrast in &family.params.contrasts {
             for cell in contrast.cells() {
                 self.check_cell(cell)?;
                 self.check_value(cell, table, measured)?;
             }
-            if contrasts.iter().any(|c: &Contrast| c.name == contrast.name) {
-                let what = format!("two contrasts named `{}`", contrast.name);
-                return Err(StudyError::invalid(what, "write NAME = before one of them"));
-            }
-            contrasts.push(contrast);
         }
-        let asks: Status = table.asks.parse().map_err(|_| {
-            let hint = "statuses: confirmatory, prespecified, descriptive, post hoc";
-            StudyError::invalid(format!("asks = {:?}", table.asks), hint)
-        })?;
-        let bound = table.bound.as_deref().map_or(Ok(Bound::TwoSided), |bound| {
-            let what = format!("bound = {bound:?}");
-            bound.parse().map_err(|_| StudyError::invalid(what, "bounds: two-sided, one-sided"))
-        })?;
-        let params = FamilyParams {
-            size: table.size,
-            alpha: table.alpha.unwrap_or(0.05),
-            margin: table.margin,
-            bound,
-            ..FamilyParams::new(contrasts)
-        };
-        params.clone().check().map_err(|error| {
-            StudyError::invalid(error.to_string(), "correct the family's settings")
-        })?;
-        Ok(StudyFamily { table: table.clone(), params, asks })
+        Ok(family)
     }
 
     pub(super) fn check_cell(&self, cell: &str) -> Result<(), StudyError> {
@@ -125,4 +96,42 @@ impl Resolver<'_> {
         }
         Ok(())
     }
+}
+
+/// A family as it is written, understood; whether its cells exist is another matter.
+pub(super) fn parse(table: &FamilyTable) -> Result<StudyFamily, StudyError> {
+    let mut contrasts = Vec::new();
+    for text in &table.contrasts {
+        let contrast = Contrast::parse(text).map_err(|error| {
+            StudyError::invalid(
+                format!("contrast {text:?}: {error}"),
+                "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
+            )
+        })?;
+        if contrasts.iter().any(|c: &Contrast| c.name == contrast.name) {
+            let what = format!("two contrasts named `{}`", contrast.name);
+            return Err(StudyError::invalid(what, "write NAME = before one of them"));
+        }
+        contrasts.push(contrast);
+    }
+    let asks: Status = table.asks.parse().map_err(|_| {
+        let hint = "statuses: confirmatory, prespecified, descriptive, post hoc";
+        StudyError::invalid(format!("asks = {:?}", table.asks), hint)
+    })?;
+    let bound = table.bound.as_deref().map_or(Ok(Bound::TwoSided), |bound| {
+        let what = format!("bound = {bound:?}");
+        bound.parse().map_err(|_| StudyError::invalid(what, "bounds: two-sided, one-sided"))
+    })?;
+    let params = FamilyParams {
+        size: table.size,
+        alpha: table.alpha.unwrap_or(0.05),
+        margin: table.margin,
+        bound,
+        ..FamilyParams::new(contrasts)
+    };
+    params
+        .clone()
+        .check()
+        .map_err(|error| StudyError::invalid(error.to_string(), "correct the family's settings"))?;
+    Ok(StudyFamily { table: table.clone(), params, asks })
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::resolver::Resolver;
 use crate::error::StudyError;
 use crate::file::Sources;
-use crate::study::Grid;
+use crate::study::{Drawn, Grid};
 
 impl Resolver<'_> {
     /// The grid of the file's own sources and conditions.
@@ -34,7 +34,10 @@ impl Resolver<'_> {
             self.file.optimizer.over(built.optimizer)?; // said once, not once per arm
             conditions.push((label, built.choice.clone()));
         }
-        self.grids.push(Grid { sources: seeds(sources)?, conditions });
+        self.grids.push(match drawn(sources, &self.file.name)? {
+            Some(drawn) => Grid::open(drawn, conditions),
+            None => Grid { sources: seeds(sources)?, drawn: None, conditions },
+        });
         Ok(Some(0))
     }
 }
@@ -48,13 +51,37 @@ pub(super) fn check_label(what: &str, label: &str) -> Result<(), StudyError> {
     Ok(())
 }
 
+/// More sources than this are a slip of the keyboard.
+const MAX_SOURCES: u64 = 1_000_000;
+
+/// What the study draws, if it does.
+fn drawn(sources: &Sources, study: &str) -> Result<Option<Drawn>, StudyError> {
+    let Some(draw) = sources.draw else {
+        if sources.stamped {
+            let what = "sources: `stamped` without `draw`";
+            return Err(StudyError::invalid(what, "write `draw = 16` beside it"));
+        }
+        return Ok(None);
+    };
+    if sources.first.is_some() || sources.count.is_some() || sources.seeds.is_some() {
+        let what = "sources: drawn and written";
+        return Err(StudyError::invalid(what, "write `draw` alone, or seeds alone"));
+    }
+    if !(1..=MAX_SOURCES).contains(&draw) {
+        return Err(StudyError::invalid(format!("sources: draw = {draw}"), "1 to 1,000,000"));
+    }
+    Ok(Some(Drawn { draw, stamped: sources.stamped, study: study.to_owned() }))
+}
+
 pub(super) fn seeds(sources: &Sources) -> Result<Vec<u64>, StudyError> {
-    let hint = "write `first` and `count`, or `seeds`";
+    let hint = "write `first` and `count`, or `seeds`, or `draw`";
     let seeds: Vec<u64> = match (sources.first, sources.count, &sources.seeds) {
-        (Some(first), Some(count), None) if count <= 1_000_000 => match first.checked_add(count) {
-            Some(end) => (first..end).collect(),
-            None => return Err(StudyError::invalid("sources: seeds overflow", hint)),
-        },
+        (Some(first), Some(count), None) if count <= MAX_SOURCES => {
+            match first.checked_add(count) {
+                Some(end) => (first..end).collect(),
+                None => return Err(StudyError::invalid("sources: seeds overflow", hint)),
+            }
+        }
         (Some(_), Some(count), None) => {
             return Err(StudyError::invalid(
                 format!("sources: count = {count}"),

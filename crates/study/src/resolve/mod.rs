@@ -1,7 +1,7 @@
 //! From a study file as it is written to a study that can be planned, one idea per file.
 
 mod arms;
-mod canonical;
+pub(crate) mod canonical;
 mod families;
 mod grid;
 mod measured;

@@ -101,6 +101,11 @@ fn matching(
     arm: &Arm,
     study: &str,
 ) -> Result<Vec<(usize, usize)>, StudyError> {
+    if ours.drawn.is_some() || theirs.drawn.is_some() {
+        let what = format!("reuse: its own sources and those of study {study} are not the same");
+        let hint = "leave out [sources]: the drawn sources of the reused study are taken over";
+        return Err(StudyError::invalid(what, hint));
+    }
     let known: BTreeSet<u64> = theirs.sources.iter().copied().collect();
     if let Some(seed) = ours.sources.iter().find(|s| !known.contains(s)) {
         let what = format!("reuse: study {study} has no source {seed}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_study::collect::{Results, write};
 use backcut_study::status::{UnitState, counts};
-use backcut_study::{Plan, Store, Study, Tools};
+use backcut_study::{Plan, Store, Study, Tools, commit};
 use backcut_tables::rows::AnalysisRow;
 
 use super::Target;
@@ -48,9 +48,10 @@ pub fn collect(
     parts: &[String],
     with_parquet: bool,
 ) -> Result<Vec<AnalysisRow>> {
+    commit::is_new(study, store).told()?; // a file that differs has no results of its own
     let results = Results::read(study, plan, store).told()?;
     let tables = results.tables(store, parts).told()?;
-    let about = results.about(store).told()?;
+    let about = results.about(store, parts).told()?;
     write(&tables, &about, store, folder, with_parquet).told()?;
     let states = counts(&results.states);
     let missing: Vec<String> = UnitState::ALL

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use backcut_paper::studies;
-use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin};
+use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin, commit};
 use backcut_systems::Catalogue;
 use clap::Subcommand;
 
@@ -97,9 +97,10 @@ pub struct Target {
 impl Target {
     /// Reads, resolves and plans.
     pub fn open(&self, tools: Tools) -> Result<(Study, Plan, Store)> {
+        let store = Store::new(&self.out);
         let study = load(&self.file, tools.catalogue).told()?;
-        let plan = Plan::new(&study);
-        Ok((study, plan, Store::new(&self.out)))
+        let (study, plan) = commit::in_folder(study, &store).told()?;
+        Ok((study, plan, store))
     }
 }
 

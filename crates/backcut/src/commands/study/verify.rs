@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use backcut_study::replay::Depth;
 use backcut_study::{Store, Tools, replay, verify};
 
 use crate::exit::{Told as _, Verdict};
-use backcut_text::thousands;
+use backcut_tables::rows::FreezeRow;
+use backcut_text::{counted, thousands};
 
 /// Options of `backcut study verify`.
 #[derive(Debug, clap::Args)]
@@ -29,6 +31,9 @@ pub struct ReplayArgs {
     /// Chooses them
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Start from initialization: compute what a unit branches from again too
+    #[arg(long)]
+    deep: bool,
 }
 
 /// Runs the command.
@@ -42,6 +47,9 @@ pub fn run(args: &Args) -> Result<Verdict> {
     }
     for problem in &found.problems {
         println!("problem: {problem}");
+    }
+    for line in frozen(&found.freezes) {
+        println!("{line}");
     }
     println!(
         "{} ledger entries, {} records, {} files beside them, {} table files: {}",
@@ -58,14 +66,32 @@ pub fn run(args: &Args) -> Result<Verdict> {
     Ok(if found.is_sound() { Verdict::Fine } else { Verdict::Failed })
 }
 
+/// Everything that was frozen, and what became of it.
+fn frozen(rows: &[FreezeRow]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in rows {
+        let FreezeRow { entry, utc, study, kind, fate, opposed, .. } = row;
+        let predictions = counted(row.predictions as usize, "prediction");
+        lines.push(format!("entry {entry:<3} {utc}  {kind} of {study}, {predictions}: {fate}"));
+        if row.sources != "chosen" {
+            lines.push(format!("          sources: {}", row.sources));
+        }
+        if !opposed.is_empty() {
+            lines.push(format!("          opposed on the same results: {opposed}"));
+        }
+    }
+    lines
+}
+
 /// Runs `backcut study replay`.
 pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.dir);
     let units = replay::sample(&store, args.sample, args.seed).told()?;
     let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
+    let depth = if args.deep { Depth::Deep } else { Depth::Kept };
     let mut same = 0;
     for unit in &units {
-        let replayed = replay::replay(&store, unit, tools, &scratch);
+        let replayed = replay::replay(&store, unit, tools, &scratch, depth);
         let _ = std::fs::remove_dir_all(&scratch); // scratch is scratch
         let replayed = replayed.told()?;
         let words = match &replayed.outcome {

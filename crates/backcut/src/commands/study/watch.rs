@@ -89,7 +89,7 @@ fn folder(store: &Store, tools: Tools) -> Result<(String, [usize; 6])> {
         all.iter_mut().zip(states).for_each(|(all, n)| *all += n);
         let _ = writeln!(text, "{name:<14} {}{}", bar(states, 24), others(states, ", "));
         if states[1] > 0 {
-            let found = builtin_of(&name, &units, tools);
+            let found = builtin_of(&name, &units, store, tools);
             match found {
                 Some((study, plan)) => {
                     let results = Results::read(&study, &plan, store).told()?;
@@ -109,9 +109,9 @@ fn folder(store: &Store, tools: Tools) -> Result<(String, [usize; 6])> {
 }
 
 /// The built-in study of that name, if these are its units.
-fn builtin_of(name: &str, units: &[UnitId], tools: Tools) -> Option<(Study, Plan)> {
+fn builtin_of(name: &str, units: &[UnitId], store: &Store, tools: Tools) -> Option<(Study, Plan)> {
     let study = load(Path::new(name), tools.catalogue).ok()?;
-    let plan = Plan::new(&study);
+    let (study, plan) = commit::in_folder(study, store).ok()?;
     plan.units.iter().map(|unit| &unit.id).eq(units).then_some((study, plan))
 }
 

@@ -1,0 +1,248 @@
+//! Is the folder what it claims to be?
+//!
+//! Everything in it is looked at: the ledger's chain ([`backcut_ledger::verify`]), every record with what
+//! lies beside it and what it started from (`records`), the copies of studies, every table against the records or, where those are not
+//! handed on, against the other tables (`tables`), and that nothing lies there which nobody lists. What the
+//! ledger froze is listed with what became of it, also what was never run.
+
+mod records;
+mod tables;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use backcut_ledger::{Frozen, Hash, Ledger};
+use backcut_tables::rows::FreezeRow;
+
+use crate::commit::{draw_sources, latest, noted};
+use crate::error::StudyError;
+use crate::freezes::{Beside, freezes};
+use crate::plan::Plan;
+use crate::record::Record;
+use crate::store::{Recorded, Store, list};
+use crate::study::Study;
+use crate::unit::UnitId;
+
+/// What a verification found.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    /// Everything that is wrong, with the file.
+    pub problems: Vec<String>,
+    /// What is worth knowing and wrong with nothing.
+    pub notes: Vec<String>,
+    /// What the ledger froze, and what became of it.
+    pub freezes: Vec<FreezeRow>,
+    /// Records that were read.
+    pub records: usize,
+    /// Files beside them.
+    pub files: usize,
+    /// Table files.
+    pub tables: usize,
+    /// Rows of analyses that were computed again.
+    pub rows: usize,
+    /// Entries of the ledger.
+    pub entries: usize,
+}
+
+impl Verified {
+    /// Nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    fn problem(&mut self, what: impl fmt::Display) {
+        self.problems.push(what.to_string());
+    }
+
+    fn note(&mut self, what: impl fmt::Display) {
+        self.notes.push(what.to_string());
+    }
+}
+
+/// What tables are verified with.
+struct Folder<'a> {
+    store: &'a Store,
+    ledger: Option<&'a Ledger>,
+    /// Units with a record.
+    here: BTreeSet<Hash>,
+    /// The canonical forms of studies, by name: as they were noted, and else as they were frozen.
+    studies: BTreeMap<String, String>,
+}
+
+/// Verifies a results folder, or a folder of tables with their ledger. `trust` holds the certificates
+/// that time stamps are checked against.
+pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError> {
+    let store = Store::new(root);
+    fs::metadata(root).map_err(StudyError::io(root))?;
+    let mut verified = Verified::default();
+    let ledger = verify_ledger(&store, trust, &mut verified)?;
+    let found = store.scan()?;
+    let mut ids: Vec<(UnitId, Recorded)> = found.into_iter().collect();
+    ids.sort_unstable_by_key(|(id, _)| *id);
+    records::verify(&store, &ids, ledger.as_ref(), &mut verified)?;
+    let here: BTreeSet<Hash> = ids.iter().map(|(id, _)| *id).collect();
+    let mut folder =
+        Folder { store: &store, ledger: ledger.as_ref(), here, studies: frozen(&ledger) };
+    let mut planned = BTreeMap::new();
+    match noted(&store) {
+        Ok(noted) => {
+            for (name, (canonical, units)) in noted {
+                verify_copy(&folder, &name, &canonical, &units, &mut verified);
+                folder.studies.insert(name.clone(), canonical);
+                planned.insert(name, units);
+            }
+        }
+        Err(error) => verified.problem(error),
+    }
+    verify_copied_ledger(&store, &mut verified)?;
+    let above = if store.root().join("tables").exists() {
+        store.root().join("tables")
+    } else {
+        root.to_owned()
+    };
+    let mut folders = vec![root.to_owned()];
+    for parent in [store.root().join("tables"), root.to_owned()] {
+        let mut names = list(&parent)?;
+        names.sort_unstable();
+        folders.extend(names.iter().map(|name| parent.join(name)).filter(|path| path.is_dir()));
+    }
+    for path in folders {
+        tables::verify(&path, &folder, &mut verified);
+    }
+    if let Some(ledger) = &ledger {
+        let has_records = !folder.here.is_empty() || !planned.is_empty();
+        let recorded = has_records.then_some(&folder.here);
+        verified.freezes = freezes(ledger, &Beside { recorded, tables: &above, planned: &planned });
+        tables::verify_freezes(&above, &mut verified);
+    }
+    if verified.records + verified.tables + verified.entries == 0 {
+        return Err(StudyError::invalid(
+            format!("{} holds no results", root.display()),
+            "give the folder that was passed as --out",
+        ));
+    }
+    Ok(verified)
+}
+
+/// The latest form of every frozen study.
+fn frozen(ledger: &Option<Ledger>) -> BTreeMap<String, String> {
+    let entries = ledger.iter().flat_map(Ledger::entries).filter_map(|entry| entry.frozen());
+    entries.map(|frozen| (frozen.study.clone(), frozen.canonical.clone())).collect()
+}
+
+fn verify_ledger(
+    store: &Store,
+    trust: Option<&Path>,
+    verified: &mut Verified,
+) -> Result<Option<Ledger>, StudyError> {
+    let path = store.ledger();
+    if !path.exists() {
+        verified.note("no ledger: nothing was frozen here");
+        return Ok(None);
+    }
+    let report = backcut_ledger::verify(&path, trust)?;
+    for finding in &report.findings {
+        let line = format!("{}: line {}: {}", path.display(), finding.line, finding.what);
+        match finding.level {
+            backcut_ledger::Level::Fault => verified.problem(line),
+            backcut_ledger::Level::Note => verified.note(line),
+        }
+    }
+    match Ledger::open(&path) {
+        Ok(ledger) => {
+            verified.entries = ledger.entries().len();
+            Ok(Some(ledger))
+        }
+        Err(error) => {
+            if verified.problems.is_empty() {
+                verified.problem(error);
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// The ledger that travels with the tables must be the folder's own, as far as it goes.
+fn verify_copied_ledger(store: &Store, verified: &mut Verified) -> Result<(), StudyError> {
+    let path = store.root().join("tables/ledger.jsonl");
+    if !path.exists() {
+        return Ok(());
+    }
+    let copy = fs::read(&path).map_err(StudyError::io(&path))?;
+    let own = fs::read(store.ledger()).unwrap_or_default();
+    if !own.starts_with(&copy) {
+        verified.problem(format!("{}: not a copy of the folder's ledger", path.display()));
+    }
+    Ok(())
+}
+
+/// The copy of a study: is it one, are its units those that it plans, and is it what was frozen?
+fn verify_copy(
+    folder: &Folder,
+    name: &str,
+    canonical: &str,
+    units: &[UnitId],
+    verified: &mut Verified,
+) {
+    let Folder { store, here, .. } = folder;
+    let path = store.study(name);
+    let done = units.iter().filter(|id| here.contains(id)).count();
+    if done < units.len() {
+        verified.note(format!("study {name}: {done} of {} units have a record", units.len()));
+    }
+    let study = match Study::from_canonical(canonical) {
+        Ok(study) => study,
+        Err(error) => return verified.problem(format!("{}: {error}", path.display())),
+    };
+    let study = match folder.ledger {
+        Some(ledger) => draw_sources(study, ledger),
+        None => study,
+    };
+    let planned: Vec<UnitId> = Plan::new(&study).units.iter().map(|unit| unit.id).collect();
+    if study.name != name || planned != units {
+        verified.problem(format!("{}: its units are not those of its study", path.display()));
+    }
+    if let Some(frozen) = folder.ledger.and_then(|l| latest(l, name)) {
+        if frozen.canonical != canonical {
+            verified.problem(format!("{}: not the study that was frozen", path.display()));
+        }
+        verify_listed(store, name, frozen, &planned, verified);
+    }
+}
+
+/// What an entry lists: the units of the plan, and reused results that still hold what they held.
+fn verify_listed(
+    store: &Store,
+    name: &str,
+    frozen: &Frozen,
+    planned: &[UnitId],
+    verified: &mut Verified,
+) {
+    let path = store.study(name);
+    let planned: BTreeSet<&Hash> = planned.iter().collect();
+    let listed: BTreeSet<&Hash> =
+        frozen.new.iter().chain(frozen.reused.iter().map(|r| &r.unit)).collect();
+    if frozen.draw.is_none()
+        && let Some(odd) = listed.symmetric_difference(&planned).next()
+    {
+        let what = if planned.contains(odd) {
+            "is planned and was not frozen"
+        } else {
+            "is frozen and not planned"
+        };
+        verified.problem(format!("{}: unit {odd} {what}", path.display()));
+    }
+    for reused in &frozen.reused {
+        let Some(recorded) = store.recorded(&reused.unit) else { continue };
+        if let Ok(record) = Record::load(store, &reused.unit, recorded)
+            && record.content != reused.content.to_string()
+        {
+            verified.problem(format!(
+                "{}: study {name} reuses it with another content",
+                store.record(&reused.unit, recorded).display()
+            ));
+        }
+    }
+}

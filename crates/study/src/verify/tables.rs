@@ -1,0 +1,319 @@
+//! Tables: against the records they were made of, or against each other where those are not handed on.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+
+use backcut_ledger::Hash;
+use backcut_measure::Finding;
+use backcut_tables::rows::{
+    AnalysisRow, EvaluationRow, FreezeRow, MeasurementRow, ProvenanceRow, UnitRow,
+};
+use backcut_tables::{Row, UnitState, from_csv, names};
+use serde_json::Value as Json;
+
+use super::{Folder, Verified};
+use crate::analyse;
+use crate::collect::{Files, Results};
+use crate::commit::draw_sources;
+use crate::error::StudyError;
+use crate::plan::Plan;
+use crate::store::list;
+use crate::study::Study;
+use crate::summary::{OutcomeSummary, Summary};
+
+/// Files that every study's tables have.
+const ALWAYS: [&str; 6] =
+    ["about.json", "analysis.csv", "curves.csv", "endpoints.csv", "provenance.csv", "units.csv"];
+/// What one file of checksums is called.
+const SUMS: &str = "SHA256SUMS";
+
+/// Verifies a folder, if it is one of tables.
+pub(super) fn verify(path: &Path, folder: &Folder, verified: &mut Verified) {
+    let is_study = ALWAYS.iter().any(|name| path.join(name).is_file());
+    if !is_study && !path.join(SUMS).exists() {
+        return;
+    }
+    let listed = verify_sums(path, verified);
+    if !is_study {
+        return;
+    }
+    for name in ALWAYS.iter().filter(|name| !listed.contains(**name)) {
+        let file = path.join(name);
+        verified.problem(format!("{}: {SUMS} does not list it", file.display()));
+    }
+    if let Err(error) = verify_study(path, folder, &listed, verified) {
+        verified.problem(error);
+    }
+}
+
+/// The checksums of a folder's files, and that it holds no others; returns the names.
+fn verify_sums(folder: &Path, verified: &mut Verified) -> BTreeSet<String> {
+    let mut listed = BTreeSet::new();
+    let path = folder.join(SUMS);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) => {
+            verified.problem(format!("{}: {error}", path.display()));
+            return listed;
+        }
+    };
+    for line in text.lines() {
+        let Some((sum, name)) = line.split_once("  ") else {
+            verified.problem(format!("{}: a line that is no checksum", path.display()));
+            continue;
+        };
+        let file = folder.join(name);
+        verified.tables += 1;
+        listed.insert(name.to_owned());
+        match fs::read(&file) {
+            Ok(bytes) if Hash::of(&bytes).to_string() == sum => {}
+            Ok(_) => {
+                verified.problem(format!("{}: changed since it was collected", file.display()));
+            }
+            Err(error) => verified.problem(format!("{}: {error}", file.display())),
+        }
+    }
+    let names = list(folder).unwrap_or_default();
+    let is_odd = |name: &&String| {
+        !listed.contains(*name) && *name != SUMS && folder.join(name.as_str()).is_file()
+    };
+    // What stands one level above the tables of several studies is verified by itself.
+    let is_above = |name: &&String| ["ledger.jsonl", "freezes.csv"].contains(&name.as_str());
+    for name in names.iter().filter(is_odd).filter(|name| !is_above(name)) {
+        verified.problem(format!("{}: {SUMS} does not list it", folder.join(name).display()));
+    }
+    listed
+}
+
+fn verify_study(
+    path: &Path,
+    folder: &Folder,
+    listed: &BTreeSet<String>,
+    verified: &mut Verified,
+) -> Result<(), StudyError> {
+    let file = path.join("about.json");
+    let text = fs::read_to_string(&file).map_err(StudyError::io(&file))?;
+    let about: Json = serde_json::from_str(&text).map_err(|e| StudyError::damaged(&file, e))?;
+    let name = about["study"].as_str().unwrap_or_default();
+    let Some(canonical) = folder.studies.get(name) else {
+        let what =
+            "no study of that name was frozen or noted here: its rows were not computed again";
+        verified.note(format!("{}: {what}", path.display()));
+        return Ok(());
+    };
+    let study = Study::from_canonical(canonical)?;
+    let study = match folder.ledger {
+        Some(ledger) => draw_sources(study, ledger),
+        None => study,
+    };
+    if about["study file sha256"].as_str() != Some(&study.hash()) {
+        let what =
+            "made of another form of the study than the one that stands here: collect it again";
+        verified.problem(format!("{}: {what}", file.display()));
+        return Ok(());
+    }
+    let plan = Plan::new(&study);
+    let has_records = plan.units.iter().any(|unit| folder.here.contains(&unit.id));
+    let says_done = about["unit states"]["done"].as_u64().unwrap_or(0) > 0;
+    if has_records || says_done && folder.store.root().join("units").exists() {
+        against_records(path, folder, &study, &plan, &about, listed, verified)
+    } else {
+        against_each_other(path, folder, &study, &plan, verified)
+    }
+}
+
+/// Every table must be what the records give.
+fn against_records(
+    path: &Path,
+    folder: &Folder,
+    study: &Study,
+    plan: &Plan,
+    about: &Json,
+    listed: &BTreeSet<String>,
+    verified: &mut Verified,
+) -> Result<(), StudyError> {
+    let parts = about["measurement parts"].as_array().cloned().unwrap_or_default();
+    let parts: Vec<String> = parts.iter().filter_map(|p| p.as_str().map(str::to_owned)).collect();
+    let results = Results::read(study, plan, folder.store)?;
+    let tables = results.tables(folder.store, &parts)?;
+    let again = results.about(folder.store, &parts)?;
+    for key in ["study", "title", "numerics", "units", "updates", "unit states", "frozen by entry"]
+    {
+        if about[key] != again[key] {
+            let (file, now) = (path.join("about.json"), &again[key]);
+            let what = format!("{key} is {} there, {now} by the records", about[key]);
+            verified.problem(format!("{}: {what}", file.display()));
+        }
+    }
+    let with_parquet = listed.iter().any(|name| name.ends_with(".parquet"));
+    let files = Files::new(&tables, &again, with_parquet)?.files;
+    for (name, bytes) in files.iter().filter(|(name, _)| *name != "about.json") {
+        let file = path.join(name);
+        if name == "analysis.csv" {
+            let there: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
+            verify_rows(&file, &there, &tables.analysis, verified);
+            continue;
+        }
+        let there = fs::read(&file).map_err(StudyError::io(&file))?;
+        // A word in an analysis may have changed since; what is the same row is told by the CSV.
+        if there != *bytes && name != "analysis.parquet" {
+            let line = first_difference(&there, bytes);
+            let what = format!("line {line} is not what the records give: collect it again");
+            verified.problem(format!("{}: {what}", file.display()));
+        }
+    }
+    for name in listed.iter().filter(|name| !files.contains_key(*name)) {
+        verified.problem(format!("{}: the study has no such table", path.join(name).display()));
+    }
+    Ok(())
+}
+
+fn first_difference(there: &[u8], here: &[u8]) -> usize {
+    let lines =
+        |bytes: &'_ [u8]| bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let (there, here) = (lines(there), lines(here));
+    1 + there.iter().zip(&here).take_while(|(a, b)| a == b).count()
+}
+
+/// Without records: the analysis must be what the other tables give, and the ledger grants.
+fn against_each_other(
+    path: &Path,
+    folder: &Folder,
+    study: &Study,
+    plan: &Plan,
+    verified: &mut Verified,
+) -> Result<(), StudyError> {
+    let Some(ledger) = folder.ledger else { return Ok(()) };
+    let there: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
+    let results = from_tables(path, study, plan)?;
+    verify_rows(&path.join("analysis.csv"), &there, &analyse::analysis(&results, ledger), verified);
+    Ok(())
+}
+
+/// The rows of an analysis against the same rows, computed again.
+fn verify_rows(file: &Path, there: &[AnalysisRow], here: &[AnalysisRow], verified: &mut Verified) {
+    let file = file.display();
+    if there.len() != here.len() {
+        let what = format!("{} rows, where the study has {}", there.len(), here.len());
+        return verified.problem(format!("{file}: {what}"));
+    }
+    let mut reworded = 0;
+    for (there, here) in there.iter().zip(here) {
+        verified.rows += 1;
+        let place = format!("{file}: {}: {}", there.family, there.contrast);
+        if there.status.status != here.status.status {
+            verified.problem(format!(
+                "{place}: it says {}, and the ledger grants {}: {}",
+                there.status, here.status, here.why
+            ));
+        } else if there.status != here.status {
+            verified.note(format!("{place}: `{}` is `{}` by now", there.status, here.status));
+        } else {
+            reworded += usize::from(there.why != here.why);
+        }
+        let (status, why) = (here.status.clone(), here.why.clone());
+        if (AnalysisRow { status, why, ..there.clone() }) != *here {
+            verified.problem(format!("{place}: not what the results give"));
+        }
+    }
+    if reworded > 0 {
+        verified
+            .note(format!("{file}: the reasons of {reworded} rows are worded otherwise by now"));
+    }
+}
+
+/// A table of a folder.
+fn read<R: Row>(folder: &Path, name: &str) -> Result<Vec<R>, StudyError> {
+    let path = folder.join(format!("{name}.csv"));
+    let bytes = fs::read(&path).map_err(StudyError::io(&path))?;
+    from_csv(&bytes).map_err(|error| StudyError::damaged(&path, error))
+}
+
+/// Results as far as tables tell them.
+fn from_tables<'a>(
+    path: &Path,
+    study: &'a Study,
+    plan: &'a Plan,
+) -> Result<Results<'a>, StudyError> {
+    let units: Vec<UnitRow> = read(path, names::UNITS)?;
+    let curves: Vec<EvaluationRow> = read(path, names::CURVES)?;
+    let provenance: Vec<ProvenanceRow> = read(path, names::PROVENANCE)?;
+    let measurements: Vec<MeasurementRow> = match study.measured.is_empty() {
+        true => Vec::new(),
+        false => read(path, names::MEASUREMENTS)?,
+    };
+    let mut state: HashMap<Hash, &UnitRow> = HashMap::new();
+    state.extend(units.iter().map(|row| (row.unit, row)));
+    let mut evaluations: HashMap<Hash, Vec<(u64, f64)>> = HashMap::new();
+    for row in &curves {
+        if let Some(value) = row.value {
+            let of = evaluations.entry(row.unit).or_default();
+            if of.iter().all(|(update, _)| *update != row.update) {
+                of.push((row.update, value));
+            }
+        }
+    }
+    let mut findings: HashMap<String, Vec<Finding>> = HashMap::new();
+    for row in measurements {
+        // A row of a state without findings names neither part nor value.
+        if row.part.is_some() || row.value.is_some() {
+            let MeasurementRow { quantity, value, note, .. } = row;
+            let (cut, part) = (row.cut.unwrap_or_default(), row.part.unwrap_or_default());
+            findings.entry(row.unit).or_default().push(Finding {
+                quantity,
+                cut,
+                part,
+                value,
+                note,
+            });
+        }
+    }
+    let origin: HashMap<Hash, &ProvenanceRow> =
+        provenance.iter().map(|row| (row.unit, row)).collect();
+    let (mut states, mut summaries) = (Vec::new(), Vec::new());
+    for unit in &plan.units {
+        let row = state.get(&unit.id);
+        states.push(row.map_or(UnitState::Pending, |row| row.state));
+        let outcome = match row.map(|row| (row.state, unit.measured)) {
+            Some((UnitState::Done, None)) => OutcomeSummary::Trained {
+                clipped: row.and_then(|row| row.clipped).unwrap_or(0),
+                evaluations: evaluations.remove(&unit.id).unwrap_or_default(),
+            },
+            Some((UnitState::Done, Some(_))) => OutcomeSummary::Measured {
+                findings: findings.get(&unit.id.short()).cloned().unwrap_or_default(),
+            },
+            Some((UnitState::Failed, _)) => {
+                OutcomeSummary::Failed { what: row.map_or_else(String::new, |r| r.note.clone()) }
+            }
+            _ => {
+                summaries.push(None);
+                continue;
+            }
+        };
+        summaries.push(origin.get(&unit.id).map(|row| {
+            let ProvenanceRow { content, head, seconds, .. } = **row;
+            Summary { outcome, content, head, seconds }
+        }));
+    }
+    Ok(Results { study, plan, states, summaries })
+}
+
+/// The list of freezes beside the tables must have every freeze of the ledger.
+pub(super) fn verify_freezes(above: &Path, verified: &mut Verified) {
+    let path = above.join(format!("{}.csv", names::FREEZES));
+    if !path.exists() {
+        return;
+    }
+    match read::<FreezeRow>(above, names::FREEZES) {
+        Ok(rows) => {
+            let key = |row: &FreezeRow| (row.entry, row.study.clone(), row.predictions);
+            let there: Vec<_> = rows.iter().map(key).collect();
+            let here: Vec<_> = verified.freezes.iter().map(key).take(there.len()).collect();
+            if there != here || there.len() > verified.freezes.len() {
+                verified.problem(format!("{}: not what the ledger froze", path.display()));
+            }
+        }
+        Err(error) => verified.problem(error),
+    }
+}
