@@ -39,16 +39,13 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<Verdict> {
 
 /// Writes a file that an option names.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
-    std::fs::write(path, bytes).map_err(|error| {
-        let what = format!("failed to write {}: {error}", path.display());
-        user(what, "name a file in a folder that exists and can be written")
-    })
+    backcut_files::replace(path, bytes.as_ref()).map_err(|error| cannot_write(path, &error))
 }
 
 /// Why a file was not written.
 pub fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    let what = format!("{}: {error}", path.display());
-    user(what, "check the folder, its permissions and the free space")
+    let what = format!("failed to write {}: {error}", path.display());
+    user(what, "name a regular file in a folder that exists, can be written and has space")
 }
 
 /// A run of a system with every default.

@@ -14,7 +14,7 @@ use super::study::collect::collect;
 use super::study::freeze::now;
 use super::study::run::{run_study, stop_on_signals};
 use super::study::{OUT, load};
-use crate::common::cannot_write;
+use crate::common::write;
 use crate::exit::{Told as _, Verdict, user};
 
 /// Options of `backcut reproduce`.
@@ -95,7 +95,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let html = results.page(None).told_after("failed to ")?;
     let path = args.out.join("report.html");
-    std::fs::write(&path, html).map_err(|error| cannot_write(&path, &error))?;
+    write(&path, html)?;
     println!("\npage: {}", path.display());
     Ok(if has_failures { Verdict::Failed } else { Verdict::Fine })
 }

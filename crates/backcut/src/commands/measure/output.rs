@@ -6,11 +6,10 @@ use anyhow::Result;
 use backcut_measure::{Finding, PERCENTILES, summarise};
 use backcut_tables::rows::FindingRow;
 use backcut_tables::{Plain, to_csv};
-use backcut_training::write_atomically;
 use serde_json::{Value, json};
 
 use super::states::{StateArgs, States};
-use crate::common::cannot_write;
+use crate::common::{self, cannot_write};
 
 /// What was found at every state, and over all of them.
 pub struct Results {
@@ -112,5 +111,5 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
     }
-    write_atomically(path, bytes).map_err(|e| cannot_write(path, &e))
+    common::write(path, bytes)
 }

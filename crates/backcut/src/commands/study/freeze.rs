@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_ledger::{Body, Stamp, Utc, timestamp};
 use backcut_study::{Store, StudyError, Tools, commit};
 
 use super::{OUT, Target};
-use crate::common::cannot_write;
+use crate::common::write;
 use crate::exit::{Told as _, Verdict, user};
 use backcut_text::counted;
 
@@ -72,7 +72,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             let what = "the ledger is empty: there is nothing to stamp";
             return Err(user(what, "freeze a study first"));
         }
-        write(path, &timestamp::request(ledger.head()))?;
+        write(path, timestamp::request(ledger.head()))?;
         println!("query   {} for head {}", path.display(), ledger.head());
     }
     if let (Some(path), Some(trust)) = (&args.timestamp_response, &args.trust) {
@@ -96,12 +96,6 @@ fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
     ledger.append(now(), body).map_err(StudyError::from).told()?;
     println!("stamped the head at {} by {}", read.time, read.authority);
     Ok(())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes)
-        .map_err(|error| cannot_write(path, &error))
-        .context("failed to write the query")
 }
 
 /// Runs `backcut study amend`.
