@@ -1,9 +1,8 @@
 //! What several commands share: parsing cuts and streams, reading checkpoints, default runs.
 
-use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_study::EVALUATE_EVERY;
@@ -11,6 +10,7 @@ use backcut_systems::{Built, Stream};
 use backcut_training::{Checkpoint, Precision, RunConfig, config};
 
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::out;
 
 /// Parses a cut as the user typed it.
 pub fn parse_cut(text: &str) -> Result<Cut> {
@@ -32,8 +32,8 @@ pub fn load(path: &Path) -> Result<Checkpoint> {
 }
 
 /// Prints what a command found.
-pub fn print(text: impl AsRef<[u8]>) -> Result<Verdict> {
-    std::io::stdout().write_all(text.as_ref()).context("failed to write to standard output")?;
+pub fn print(text: impl AsRef<str>) -> Result<Verdict> {
+    out!("{}", text.as_ref())?;
     Ok(Verdict::Fine)
 }
 

@@ -361,7 +361,7 @@ pub fn write(
     files.sums.sort_by(|a, b| a[64..].cmp(&b[64..]));
     publish(&folder.join("SHA256SUMS"), files.sums.concat().as_bytes())?;
     let ledger = store.ledger();
-    if let (Ok(bytes), Some(above)) = (std::fs::read(&ledger), folder.parent()) {
+    if let (Ok(bytes), Some(above)) = (backcut_files::read(&ledger), folder.parent()) {
         publish(&above.join("ledger.jsonl"), &bytes)?;
     }
     Ok(())

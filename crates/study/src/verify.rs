@@ -146,7 +146,7 @@ fn verify_record(
     for file in &record.files {
         let beside = store.beside(id).path().join(&file.name);
         verified.files += 1;
-        match fs::read(&beside) {
+        match backcut_files::read(&beside) {
             Ok(bytes) if Hash::of(&bytes).to_string() != file.sha256 => {
                 verified
                     .problem(format!("{}: changed since the record was made", beside.display()));
@@ -212,7 +212,7 @@ fn completeness(
 
 fn verify_tables(folder: &Path, verified: &mut Verified) {
     let path = folder.join("SHA256SUMS");
-    let text = match fs::read_to_string(&path) {
+    let text = match backcut_files::read_text(&path) {
         Ok(text) => text,
         Err(error) => return verified.problem(format!("{}: {error}", path.display())),
     };
@@ -223,7 +223,7 @@ fn verify_tables(folder: &Path, verified: &mut Verified) {
         };
         let file = folder.join(name);
         verified.tables += 1;
-        match fs::read(&file) {
+        match backcut_files::read(&file) {
             Ok(bytes) if Hash::of(&bytes).to_string() == sum => {}
             Ok(_) => {
                 verified.problem(format!("{}: changed since it was collected", file.display()));

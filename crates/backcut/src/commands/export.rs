@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::common::{default_run, load, parse_cut, parse_stream, write};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::note;
 use crate::settings::SettingArgs;
 
 /// Options of `backcut export`.
@@ -71,7 +72,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         _ => export(tools.executor, built.system(), &config, from.as_ref(), &cuts)?,
     };
     write(&args.out, &bytes)?;
-    eprintln!("{} bytes in {}", bytes.len(), args.out.display());
+    note!("{} bytes in {}", bytes.len(), args.out.display());
     Ok(Verdict::Fine)
 }
 

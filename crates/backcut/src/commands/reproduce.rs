@@ -16,6 +16,7 @@ use super::study::run::{run_study, stop_on_signals};
 use super::study::{OUT, load};
 use crate::common::write;
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::{note, out, outln};
 
 /// Options of `backcut reproduce`.
 #[derive(Debug, clap::Args)]
@@ -77,7 +78,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         commit::admit(&study, &plan, &store).told()?;
         let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
         if stop.load(Ordering::Relaxed) && tally.left > 0 {
-            eprintln!("stopped; the same command goes on where it stopped");
+            note!("stopped; the same command goes on where it stopped");
             return Ok(Verdict::Interrupted);
         }
         has_failures |= tally.failed + tally.blocked > 0;
@@ -85,18 +86,18 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let results: Reproduction = reproduction(&args.out.join("tables"))?;
     for name in &names {
-        println!();
-        print!("{}", results.summary(name).told_after("failed to ")?);
+        outln!()?;
+        out!("{}", results.summary(name).told_after("failed to ")?)?;
     }
     if names == ["quick"] {
-        println!();
-        println!("Four sources are a look, not a test: the exact test can not go below 0.125, so");
-        println!("every row is descriptive. The paper's own budget: backcut reproduce --full");
+        outln!()?;
+        outln!("Four sources are a look, not a test: the exact test can not go below 0.125, so")?;
+        outln!("every row is descriptive. The paper's own budget: backcut reproduce --full")?;
     }
     let html = results.page(None).told_after("failed to ")?;
     let path = args.out.join("report.html");
     write(&path, html)?;
-    println!("\npage: {}", path.display());
+    outln!("\npage: {}", path.display())?;
     Ok(if has_failures { Verdict::Failed } else { Verdict::Fine })
 }
 
@@ -105,7 +106,7 @@ fn freeze_once(study: &Study, plan: &Plan, store: &Store) -> Result<()> {
     let ledger = commit::ledger(store).told()?;
     if ledger.latest_entry(&study.name).is_none() {
         let head = commit::freeze(study, plan, store, now()).told()?;
-        eprintln!("{}: predictions frozen, ledger head {}", study.name, head.short());
+        note!("{}: predictions frozen, ledger head {}", study.name, head.short());
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::states::{StateArgs, States};
 use crate::common::{self, cannot_write};
+use crate::say::{self, note, out};
 
 /// What was found at every state, and over all of them.
 pub struct Results {
@@ -47,9 +48,9 @@ impl Results {
         figures: &[(&str, String)],
     ) -> Result<()> {
         if args.json {
-            println!("{}", self.json(name, states)?);
+            say::json(self.json(name, states)?)?;
         } else {
-            print!("{text}");
+            out!("{text}")?;
         }
         if let Some(folder) = &args.out {
             let csv = folder.join(format!("{name}.csv"));
@@ -59,7 +60,7 @@ impl Results {
             }
             let names: String =
                 figures.iter().map(|(name, _)| [" ", name, ".svg"].concat()).collect();
-            eprintln!("wrote {}{names}", csv.display());
+            note!("wrote {}{names}", csv.display());
         }
         Ok(())
     }

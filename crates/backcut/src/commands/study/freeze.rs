@@ -10,6 +10,7 @@ use backcut_study::{Store, StudyError, Tools, commit};
 use super::{OUT, Target};
 use crate::common::write;
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::outln;
 use backcut_text::counted;
 
 /// Options of `backcut study freeze`.
@@ -55,16 +56,16 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let (study, plan, store) =
             Target { file: file.clone(), out: args.out.clone() }.open(tools)?;
         let head = commit::freeze(&study, &plan, &store, now()).told()?;
-        println!("frozen: study {} ({} units)", study.name, plan.units.len());
+        outln!("frozen: study {} ({} units)", study.name, plan.units.len())?;
         for family in &study.families {
-            println!(
+            outln!(
                 "  {}: {}, asks to be {}",
                 family.table.name,
                 counted(family.params.contrasts.len(), "contrast"),
                 family.asks
-            );
+            )?;
         }
-        println!("head    {head}");
+        outln!("head    {head}")?;
     }
     if let Some(path) = &args.timestamp_request {
         let ledger = commit::ledger(&store).told()?;
@@ -73,7 +74,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             return Err(user(what, "freeze a study first"));
         }
         write(path, timestamp::request(ledger.head()))?;
-        println!("query   {} for head {}", path.display(), ledger.head());
+        outln!("query   {} for head {}", path.display(), ledger.head())?;
     }
     if let (Some(path), Some(trust)) = (&args.timestamp_response, &args.trust) {
         stamp(&store, path, trust)?;
@@ -82,7 +83,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 }
 
 fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = backcut_files::read(path).map_err(|error| {
         user(format!("{}: {error}", path.display()), "give the authority's response")
     })?;
     let mut ledger = commit::ledger(store).told()?;
@@ -94,7 +95,7 @@ fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
     let body = Stamp::of_response(&bytes).map_err(refuse)?;
     debug_assert!(matches!(body, Body::Timestamp(_)));
     ledger.append(now(), body).map_err(StudyError::from).told()?;
-    println!("stamped the head at {} by {}", read.time, read.authority);
+    outln!("stamped the head at {} by {}", read.time, read.authority)?;
     Ok(())
 }
 
@@ -102,6 +103,6 @@ fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
 pub fn amend(args: &AmendArgs, tools: Tools) -> Result<Verdict> {
     let (study, plan, store) = args.target.open(tools)?;
     let head = commit::amend(&study, &plan, &store, now(), &args.reason).told()?;
-    println!("amended: study {}\nhead    {head}", study.name);
+    outln!("amended: study {}\nhead    {head}", study.name)?;
     Ok(Verdict::Fine)
 }

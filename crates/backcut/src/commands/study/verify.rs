@@ -6,6 +6,7 @@ use anyhow::Result;
 use backcut_study::{Store, Tools, replay, verify};
 
 use crate::exit::{Told as _, Verdict};
+use crate::say::{note, outln};
 use backcut_text::thousands;
 
 /// Options of `backcut study verify`.
@@ -35,15 +36,15 @@ pub struct ReplayArgs {
 pub fn run(args: &Args) -> Result<Verdict> {
     let found = verify::verify(&args.dir, args.trust.as_deref()).told()?;
     for note in found.notes.iter().take(20) {
-        eprintln!("note: {note}");
+        note!("note: {note}");
     }
     if found.notes.len() > 20 {
-        eprintln!("note: and {} more", found.notes.len() - 20);
+        note!("note: and {} more", found.notes.len() - 20);
     }
     for problem in &found.problems {
-        println!("problem: {problem}");
+        outln!("problem: {problem}")?;
     }
-    println!(
+    outln!(
         "{} ledger entries, {} records, {} files beside them, {} table files: {}",
         found.entries,
         thousands(found.records),
@@ -54,7 +55,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         } else {
             format!("{} problems", found.problems.len())
         }
-    );
+    )?;
     Ok(if found.is_sound() { Verdict::Fine } else { Verdict::Failed })
 }
 
@@ -73,8 +74,8 @@ pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
             Err(what) => format!("DIFFERENT: {what}"),
         };
         same += usize::from(replayed.outcome.is_ok());
-        println!("{}  {words}  ({:.1} s)", unit.short(), replayed.seconds);
+        outln!("{}  {words}  ({:.1} s)", unit.short(), replayed.seconds)?;
     }
-    println!("{same} of {} replayed units came out the same, bit by bit", units.len());
+    outln!("{same} of {} replayed units came out the same, bit by bit", units.len())?;
     Ok(if same == units.len() { Verdict::Fine } else { Verdict::Failed })
 }
