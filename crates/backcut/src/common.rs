@@ -1,5 +1,6 @@
 //! What several commands share: parsing cuts and streams, reading checkpoints, default runs.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::Result;
@@ -7,6 +8,7 @@ use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_study::EVALUATE_EVERY;
 use backcut_systems::{Built, Stream};
+use backcut_text::counted;
 use backcut_training::{Checkpoint, Precision, RunConfig, config};
 
 use crate::exit::{Told as _, Verdict, user};
@@ -23,6 +25,21 @@ pub fn parse_stream(text: &str) -> Result<Stream> {
         "a" => Ok(Stream::A),
         "b" => Ok(Stream::B),
         other => Err(user(format!("--stream {other}: no such stream"), "streams are a and b")),
+    }
+}
+
+/// The most units or runs at a time: each is a thread, and no machine has more cores.
+const MAX_JOBS: usize = 4096;
+
+/// How many units are computed at a time: as asked for, or one per core.
+pub fn jobs(asked: Option<NonZeroUsize>) -> Result<NonZeroUsize> {
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    match asked {
+        Some(jobs) if jobs.get() > MAX_JOBS => {
+            let what = format!("--jobs {jobs}: at most {MAX_JOBS} units are computed at a time");
+            Err(user(what, format_args!("this machine has {}", counted(cores.get(), "core"))))
+        }
+        asked => Ok(asked.unwrap_or(cores)),
     }
 }
 

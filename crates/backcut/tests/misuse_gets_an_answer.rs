@@ -121,3 +121,60 @@ fn text_of_a_file_does_not_act_on_the_terminal() {
     }
     assert!(desk.ends(2, "study plan no\u{1b}[2J.toml").contains("no[U+001B][2J.toml"));
 }
+
+#[test]
+fn inputs_without_an_end_are_not_read() {
+    let desk = small_study();
+    fs::create_dir(desk.path("o")).unwrap();
+    let pipe = |name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(desk.path(name)).status();
+        assert!(made.unwrap().success());
+    };
+    ["p.toml", "p.csv", "p.safetensors", "o/ledger.jsonl"].into_iter().for_each(pipe);
+    let reuse = tiny("r", 4, "[[reuse]]\nstudy = \"/dev/zero\"\narms = [\"FF\"]\n");
+    desk.write("r.toml", &reuse);
+    for line in [
+        "study plan p.toml",
+        "study plan /dev/zero",
+        "study plan r.toml",
+        "study freeze s.toml --out o",
+        "study status s.toml --out o",
+        "study verify o",
+        "stats p.csv --values a",
+        "stats /dev/zero --values a",
+        "evaluate p.safetensors",
+        "evaluate /dev/zero",
+        "inspect p.safetensors",
+        "train quadrotor --from p.safetensors --out t",
+    ] {
+        refused(&desk, line, "it is a pipe, a socket or a device, not a regular file");
+    }
+}
+
+#[test]
+fn numbers_without_measure_are_refused() {
+    let desk = small_study();
+    desk.write("zero.toml", &tiny("s", 4, "").replace("evaluate_every = 1", "evaluate_every = 0"));
+    desk.write("nan.toml", &tiny("s", 4, "").replace("velocity = 0.2", "velocity = nan"));
+    desk.write("semicolons.csv", "seed;a\n1;2\n2;3\n");
+    for (line, words) in [
+        ("study run s.toml --jobs 99999999999", "--jobs 99999999999: at most 4096 units"),
+        ("reproduce --jobs 99999999999 --out q", "--jobs 99999999999: at most 4096 units"),
+        ("check --width=100000000", "--width 100000000"),
+        ("check --layers=0", "--layers 0"),
+        ("check --heads=0", "--heads 0"),
+        ("check --steps=100000000", "--steps 100000000"),
+        ("check --rows=100000000", "--rows 100000000"),
+        ("check --rows=1024 --steps=1024", "35,970,351,104 numbers"),
+        ("study replay o --sample 0", "--sample 0 replays nothing"),
+        ("study plan zero.toml", "arm `FF`: evaluate_every = 0"),
+        ("study plan nan.toml", "nan.toml: 0.20: velocity is not a finite number"),
+        ("stats semicolons.csv --values a", "separated by ';'"),
+        ("train quadrotor --clip -1 --out t", "optimizer.clip = -1, not a positive number"),
+    ] {
+        refused(&desk, line, words);
+    }
+    let said = desk.ends(2, "measure gradient --of x --checkpoint y");
+    assert!(said.contains("'--of <ARM@CONDITION>...' cannot be used with '--checkpoint"), "{said}");
+    assert!(!desk.path("q").exists() && !desk.path("t").exists());
+}

@@ -14,7 +14,7 @@ use super::study::collect::collect;
 use super::study::freeze::now;
 use super::study::run::{run_study, stop_on_signals};
 use super::study::{OUT, load};
-use crate::common::write;
+use crate::common::{jobs, write};
 use crate::exit::{Told as _, Verdict, user};
 use crate::say::{note, out, outln};
 
@@ -63,8 +63,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.out);
     let stop = stop_on_signals()?;
     let mut options = RunOptions::default();
-    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    options.jobs = args.jobs.unwrap_or(cores);
+    options.jobs = jobs(args.jobs)?;
     let names = args.studies();
     let mut has_failures = false;
     for name in &names {

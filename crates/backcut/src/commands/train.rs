@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "a|b")]
     stream: Option<String>,
     /// Threshold of the global-norm clip
-    #[arg(long, value_name = "NORM")]
+    #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
     clip: Option<f64>,
     /// Updates between evaluations of the panel [default: 200]
     #[arg(long, value_name = "N")]

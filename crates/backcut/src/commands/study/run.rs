@@ -16,6 +16,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::Target;
 use super::plan::words;
 use super::slurm::{self, SlurmArgs};
+use crate::common::jobs;
 use crate::exit::{Told as _, Verdict, user};
 use crate::say::{note, outln};
 use backcut_text::{escape, thousands};
@@ -77,9 +78,8 @@ pub fn seconds(name: &str, value: f64) -> Result<Duration> {
 
 impl Args {
     fn options(&self) -> Result<RunOptions> {
-        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(RunOptions {
-            jobs: self.jobs.unwrap_or(cores),
+            jobs: jobs(self.jobs)?,
             shard: self.shard.as_deref().map(parse_shard).transpose()?,
             only_failed: self.only_failed,
             fail_fast: self.fail_fast,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_study::{Store, Tools, replay, verify};
 
-use crate::exit::{Told as _, Verdict};
+use crate::exit::{Told as _, Verdict, user};
 use crate::say::{note, outln};
 use backcut_text::thousands;
 
@@ -61,6 +61,9 @@ pub fn run(args: &Args) -> Result<Verdict> {
 
 /// Runs `backcut study replay`.
 pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
+    if args.sample == 0 {
+        return Err(user("--sample 0 replays nothing", "replay at least one unit"));
+    }
     let store = Store::new(&args.dir);
     let units = replay::sample(&store, args.sample, args.seed).told()?;
     let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
