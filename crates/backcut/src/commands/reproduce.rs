@@ -62,8 +62,7 @@ impl Args {
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.out);
     let stop = stop_on_signals()?;
-    let mut options = RunOptions::default();
-    options.jobs = jobs(args.jobs)?;
+    let options = RunOptions { jobs: jobs(args.jobs)?, ..RunOptions::default() };
     let names = args.studies();
     let mut has_failures = false;
     for name in &names {

@@ -5,6 +5,7 @@
 //! so nothing is lost on the way; `f32` is widened first.
 
 use bytes::Bytes;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
@@ -28,7 +29,7 @@ fn read_sound(bytes: &[u8]) -> Result<RawTable, StatsError> {
     let schema = reader.metadata().file_metadata().schema();
     let header: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().trim().to_owned()).collect();
-    let stated = reader.metadata().row_groups().iter().map(|group| group.num_rows());
+    let stated = reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
     let stated =
         stated.fold(0u64, |sum, rows| sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX)));
     if stated.saturating_mul(header.len() as u64) > MAX_ENTRIES {
