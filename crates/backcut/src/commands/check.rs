@@ -72,7 +72,10 @@ impl Args {
         ] {
             if !(least..=1024).contains(&value) {
                 let what = format!("--{name} {value}");
-                return Err(user(what, format_args!("use {least} to 1024")));
+                return Err(user(
+                    what,
+                    format_args!("use at least {least} {name} and at most 1024"),
+                ));
             }
         }
         let tape = rows * steps * layers * width * (12 * width + 2 * steps);
