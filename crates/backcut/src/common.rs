@@ -1,16 +1,18 @@
 //! What several commands share: parsing cuts and streams, reading checkpoints, default runs.
 
-use std::io::Write as _;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_study::EVALUATE_EVERY;
 use backcut_systems::{Built, Stream};
+use backcut_text::counted;
 use backcut_training::{Checkpoint, Precision, RunConfig, config};
 
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::out;
 
 /// Parses a cut as the user typed it.
 pub fn parse_cut(text: &str) -> Result<Cut> {
@@ -26,29 +28,41 @@ pub fn parse_stream(text: &str) -> Result<Stream> {
     }
 }
 
+/// The most units or runs at a time: each is a thread, and no machine has more cores.
+const MAX_JOBS: usize = 4096;
+
+/// How many units are computed at a time: as asked for, or one per core.
+pub fn jobs(asked: Option<NonZeroUsize>) -> Result<NonZeroUsize> {
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    match asked {
+        Some(jobs) if jobs.get() > MAX_JOBS => {
+            let what = format!("--jobs {jobs}: at most {MAX_JOBS} units are computed at a time");
+            Err(user(what, format_args!("this machine has {}", counted(cores.get(), "core"))))
+        }
+        asked => Ok(asked.unwrap_or(cores)),
+    }
+}
+
 /// Reads a checkpoint.
 pub fn load(path: &Path) -> Result<Checkpoint> {
     Checkpoint::load(path).told()
 }
 
 /// Prints what a command found.
-pub fn print(text: impl AsRef<[u8]>) -> Result<Verdict> {
-    std::io::stdout().write_all(text.as_ref()).context("failed to write to standard output")?;
+pub fn print(text: impl AsRef<str>) -> Result<Verdict> {
+    out!("{}", text.as_ref())?;
     Ok(Verdict::Fine)
 }
 
 /// Writes a file that an option names.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
-    std::fs::write(path, bytes).map_err(|error| {
-        let what = format!("failed to write {}: {error}", path.display());
-        user(what, "name a file in a folder that exists and can be written")
-    })
+    backcut_files::replace(path, bytes.as_ref()).map_err(|error| cannot_write(path, &error))
 }
 
 /// Why a file was not written.
 pub fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    let what = format!("{}: {error}", path.display());
-    user(what, "check the folder, its permissions and the free space")
+    let what = format!("failed to write {}: {error}", path.display());
+    user(what, "name a regular file in a folder that exists, can be written and has space")
 }
 
 /// A run of a system with every default.

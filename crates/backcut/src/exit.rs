@@ -1,10 +1,11 @@
 //! How a command ends: exit codes and the one error message a user sees.
 
 use std::fmt;
-use std::io;
 use std::process::ExitCode;
 
 use backcut_text::Hinted;
+
+use crate::say::{self, Unsaid, note};
 
 /// What a command that ran to its end found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,44 +65,47 @@ impl<T, E: Hinted> Told<T> for Result<T, E> {
 
 /// Prints an error once, to stderr, and turns the outcome into an exit code.
 pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
-    match outcome {
+    match outcome.and_then(|verdict| say::flush().map(|()| verdict)) {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,
         Ok(Verdict::Failed) => ExitCode::from(1),
         Ok(Verdict::Interrupted) => ExitCode::from(130),
-        Err(error) if error.chain().any(is_closed_pipe) => ExitCode::from(CLOSED_PIPE),
-        Err(error) => {
-            let Some(user) = error.downcast_ref::<UserError>() else {
-                eprintln!("internal error: {error:#}");
-                return ExitCode::from(3);
-            };
-            eprintln!("error: {error:#}\nhint: {}", user.hint);
-            ExitCode::from(2)
-        }
+        Err(error) => failed(&error),
     }
 }
 
-/// What a shell reports for a closed pipe.
-const CLOSED_PIPE: u8 = 141;
-
-fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+/// Prints what the command line itself answers: help, a version, or what is wrong with it.
+pub fn answer(answer: &clap::Error) -> ExitCode {
+    match answer.print() {
+        Err(error) if !answer.use_stderr() => failed(&Unsaid::from(error).into()),
+        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2)),
+    }
 }
 
-/// `backcut ... | head` closes our stdout: that is no bug, so it ends the process without a message.
-/// `println!` reports it as a panic and as nothing else; [`report`] knows it as an error.
-pub fn end_quietly_on_a_closed_pipe() {
-    let report = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let message = info.payload().downcast_ref::<String>().map_or("", String::as_str);
-        if message.starts_with("failed printing to stdout") {
-            std::process::exit(CLOSED_PIPE.into());
+/// What a shell reports for a closed pipe: `backcut ... | head` is no failure and needs no words.
+const CLOSED_PIPE: u8 = 141;
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    if let Some(unsaid) = error.downcast_ref::<Unsaid>() {
+        if unsaid.is_closed_pipe() {
+            return ExitCode::from(CLOSED_PIPE);
         }
-        report(info);
-    }));
+        note!(
+            "error: {error:#}\nhint: what was computed or written is kept; send the output elsewhere"
+        );
+        return ExitCode::from(2);
+    }
+    if let Some(user) = error.downcast_ref::<UserError>() {
+        note!("error: {error:#}\nhint: {}", user.hint);
+        return ExitCode::from(2);
+    }
+    note!("internal error: {error:#}");
+    ExitCode::from(3)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use backcut_study::StudyError;
 
     use super::*;
@@ -119,9 +123,11 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_no_failure() {
-        let closed = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        let broken = |kind: io::ErrorKind| anyhow::Error::from(Unsaid::from(io::Error::from(kind)));
         let seen = |e: anyhow::Error| format!("{:?}", report(Err(e)));
-        assert_eq!(seen(closed.context("failed to write")), format!("{:?}", ExitCode::from(141)));
-        assert_eq!(seen(anyhow::anyhow!("a panic")), format!("{:?}", ExitCode::from(3)));
+        let code = |code: u8| format!("{:?}", ExitCode::from(code));
+        assert_eq!(seen(broken(io::ErrorKind::BrokenPipe).context("in vain")), code(141));
+        assert_eq!(seen(broken(io::ErrorKind::StorageFull)), code(2));
+        assert_eq!(seen(anyhow::anyhow!("a panic")), code(3));
     }
 }

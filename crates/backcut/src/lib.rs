@@ -11,6 +11,8 @@
 //! Data goes to stdout, messages to stderr. Exit codes: 0 fine, 1 a check or a prediction failed,
 //! 2 the user's input is wrong (with a hint), 3 internal.
 
+#![warn(clippy::print_stdout, clippy::print_stderr, reason = "only `say` prints")]
+
 use std::process::ExitCode;
 
 use backcut_study::Tools;
@@ -21,6 +23,7 @@ mod commands;
 mod common;
 mod exit;
 pub mod prelude;
+mod say;
 mod settings;
 mod shape;
 
@@ -70,10 +73,12 @@ enum Command {
 
 /// Runs the command line over a catalogue of systems.
 pub fn main_with(catalogue: &Catalogue) -> ExitCode {
-    exit::end_quietly_on_a_closed_pipe();
     let command = settings::offer_flags(Cli::command(), &catalogue.flags());
-    let cli = Cli::from_arg_matches(&command.clone().get_matches());
-    let cli = cli.unwrap_or_else(|error| error.exit());
+    let matches = command.clone().try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(answer) => return exit::answer(&answer),
+    };
     let tools = Tools::new(catalogue);
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
         Command::Explain(args) => commands::explain::run(&args),

@@ -10,8 +10,12 @@ use crate::math;
 ///
 /// The transcendental methods are this crate's own polynomials (see [`crate::math`]), never the
 /// platform's: the platform's differ between machines.
+///
+/// There are these two and there will be no third, so the trait is sealed: kernels are compiled and
+/// tested for both, and what another type would make of "the same bits" nobody could say.
 pub trait Real:
-    Copy
+    sealed::Sealed
+    + Copy
     + Default
     + Send
     + Sync
@@ -82,8 +86,15 @@ pub trait Real:
     fn sigmoid(self) -> Self;
 }
 
+mod sealed {
+    /// Keeps [`Real`](super::Real) to this crate.
+    pub trait Sealed {}
+}
+
 macro_rules! real {
     ($t:ident, $name:literal) => {
+        impl sealed::Sealed for $t {}
+
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;

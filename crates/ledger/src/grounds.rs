@@ -158,10 +158,8 @@ fn lists(
     }
     let old: BTreeSet<Hash> = reused.union(&taken).copied().collect();
     if old.len() == count {
-        return Err(match taken.is_empty() {
-            true => format!("all of its {count} results are reused: they were known by then"),
-            false => format!("all of its {count} results were known by then"),
-        });
+        let how = if taken.is_empty() { "are reused: they " } else { "" };
+        return Err(format!("all of its {count} results {how}were known by then"));
     }
     // Known sources with new ones added to them are a sample that was chosen on what it showed.
     if let Some((cell, known, all)) = known_in_part(sample, &old) {

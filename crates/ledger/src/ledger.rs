@@ -74,7 +74,7 @@ impl Ledger {
     /// Reads and verifies the whole file. A file that is not there is an empty ledger.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, LedgerError> {
         let path = path.into();
-        let bytes = match File::open(&path) {
+        let bytes = match backcut_files::open(&path) {
             Ok(file) => read_shared(file).map_err(failed(&path, "cannot be read"))?,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(failed(&path, "cannot be opened")(error)),

@@ -215,7 +215,7 @@ pub struct Overclaim {
     /// What it asks for.
     pub asks: Status,
     /// What it can be granted.
-    pub can: Granted,
+    pub can: Box<Granted>,
 }
 
 /// Refuses a study that asks too much, before it is frozen or amended.
@@ -225,7 +225,8 @@ pub fn check_asks(ledger: &Ledger, proposed: &Frozen, recall: &Recall) -> Result
         let Some(asks) = contrast.asks.filter(|asks| *asks > Status::Descriptive) else { continue };
         let can = can_grant(ledger, proposed, contrast, recall);
         if asks > can.status {
-            return Err(Overclaim { contrast: contrast.name.clone(), asks, can });
+            let (contrast, can) = (contrast.name.clone(), Box::new(can));
+            return Err(Overclaim { contrast, asks, can });
         }
     }
     Ok(())

@@ -119,7 +119,7 @@ pub fn read(response: &[u8]) -> Result<Read, TimestampError> {
 /// `trust` (PEM) vouch for.
 pub fn verify(head: Hash, response: &[u8], trust: &Path) -> Result<Read, TimestampError> {
     let read = read(response)?.must_stamp(head)?;
-    std::fs::File::open(trust)
+    backcut_files::open(trust)
         .map_err(|error| TimestampError::Trust { path: trust.into(), error })?;
     let mut command = Command::new("openssl");
     command.args(["ts", "-verify", "-in", "/dev/stdin"]);

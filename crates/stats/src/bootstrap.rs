@@ -35,6 +35,9 @@ impl Units {
 
     /// Units as the table's cluster and stratum columns say; without them, its sources.
     pub fn of(table: &SourceTable) -> Self {
+        if table.strata().is_none() && table.clusters().is_none() {
+            return Self::plain(table.sources().len()); // names differ and are sorted
+        }
         let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
         for (row, source) in table.sources().iter().enumerate() {
             let stratum = table.strata().map_or("", |s| s[row].as_str());
@@ -83,6 +86,19 @@ impl Units {
             members.iter().map(|&row| rows[row]).sum::<f64>() / members.len() as f64
         };
         self.members.iter().map(of_unit).collect()
+    }
+
+    /// The standard deviation of the means that [`Self::means`] draws, without drawing.
+    pub(crate) fn standard_error(&self, values: &[f64]) -> f64 {
+        let mut rest = values;
+        let mut squares = 0.0;
+        for &size in &self.strata {
+            let (stratum, others) = rest.split_at(size);
+            let center = crate::quantile::mean(stratum);
+            squares += stratum.iter().map(|v| (v - center) * (v - center)).sum::<f64>();
+            rest = others;
+        }
+        squares.sqrt() / self.len() as f64
     }
 
     /// Calls `visit` with the picked units of every draw.

@@ -38,6 +38,7 @@ mod error;
 pub mod family;
 pub mod forest;
 pub mod leave_one_out;
+pub mod limit;
 pub mod normal;
 pub mod philox;
 pub mod planning;

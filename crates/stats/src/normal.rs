@@ -1,6 +1,6 @@
 //! The normal distribution function and Student's t tails by integration.
 //!
-//! Only planning needs them. `statrs` would bring them with its linear algebra; two series and one
+//! Planning and the normal limit need them. `statrs` would bring them with its linear algebra; two series and one
 //! Simpson rule are enough, and the tests hold them to published values.
 
 use std::f64::consts::{PI, SQRT_2};
@@ -11,6 +11,20 @@ pub fn normal_cdf(x: f64) -> f64 {
         return f64::NAN;
     }
     0.5 * complementary_error(-x / SQRT_2)
+}
+
+/// The value below which the standard normal lies with probability `level`, by bisection.
+pub fn normal_quantile(level: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if normal_cdf(middle) < level {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
 }
 
 /// erfc by the Taylor-type series near zero and a continued fraction in the tails.

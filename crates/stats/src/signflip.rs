@@ -59,7 +59,7 @@ pub struct SignFlip {
     pub p: f64,
     /// Patterns as extreme as the observed one.
     pub extreme: u64,
-    /// Patterns counted or drawn.
+    /// Patterns counted or drawn; 0 if the normal limit was taken ([`crate::limit`]).
     pub patterns: u64,
     /// Which patterns count as extreme.
     pub tail: Tail,

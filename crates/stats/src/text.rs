@@ -141,6 +141,9 @@ fn footer(report: &Report) -> String {
     for note in &report.notes {
         text += &wrapped(&format!("note: {note}"), COLUMNS, 6);
     }
+    if report.draws == 0 {
+        return text;
+    }
     text += &wrapped(
         &format!(
             "{} draws of whole {}, seed {}, {}; percentile intervals by linear interpolation; \

@@ -158,7 +158,7 @@ impl Claims {
             return Ok(Attempt::Ours { from: None });
         }
         let path = self.path(id);
-        let bytes = match fs::read(&path) {
+        let bytes = match backcut_files::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Attempt::Theirs),
             Err(error) => return Err(StudyError::io(&path)(error)),
@@ -197,7 +197,7 @@ impl Claims {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(StudyError::io(path)(error)),
         }
-        let is_judged = fs::read(&aside).is_ok_and(|found| found == judged);
+        let is_judged = backcut_files::read(&aside).is_ok_and(|found| found == judged);
         if !is_judged {
             let _ = fs::hard_link(&aside, path); // a fresh claim: back to its place
         }
@@ -231,7 +231,7 @@ impl Claims {
         for (id, beat) in held.iter_mut() {
             *beat += 1;
             let path = self.path(id);
-            let ours = fs::read(&path).is_ok_and(|b| b == self.content(*beat - 1));
+            let ours = backcut_files::read(&path).is_ok_and(|b| b == self.content(*beat - 1));
             if ours {
                 // A beat that can not be written is a beat missed: others may take over, harmlessly.
                 let _ = fs::write(&path, self.content(*beat));
@@ -243,7 +243,7 @@ impl Claims {
     pub fn release(&self, id: &UnitId) {
         let Some(beat) = lock(&self.held).remove(id) else { return };
         let path = self.path(id);
-        if fs::read(&path).is_ok_and(|b| b == self.content(beat)) {
+        if backcut_files::read(&path).is_ok_and(|b| b == self.content(beat)) {
             let _ = fs::remove_file(&path); // a claim that stays behind is stale when we are gone
         }
     }
@@ -255,7 +255,7 @@ impl Claims {
             Seen::Free => true,
             Seen::Stale(_) => {
                 let path = self.path(id);
-                let judged = fs::read(&path).unwrap_or_default();
+                let judged = backcut_files::read(&path).unwrap_or_default();
                 self.remove_if(&path, &judged).unwrap_or(false)
             }
         }
@@ -265,7 +265,7 @@ impl Claims {
     /// others are judged by the file's age.
     pub fn look(&self, id: &UnitId) -> Seen {
         let path = self.path(id);
-        let Ok(bytes) = fs::read(&path) else { return Seen::Free };
+        let Ok(bytes) = backcut_files::read(&path) else { return Seen::Free };
         let Ok(content) = serde_json::from_slice::<Content>(&bytes) else {
             return Seen::Stale("an unreadable claim".to_owned());
         };

@@ -387,7 +387,7 @@ pub fn write(
     }
     publish(&folder.join("SHA256SUMS"), files.sums().as_bytes())?;
     let ledger = store.ledger();
-    if let (Ok(bytes), Some(above)) = (std::fs::read(&ledger), folder.parent()) {
+    if let (Ok(bytes), Some(above)) = (backcut_files::read(&ledger), folder.parent()) {
         publish(&above.join("ledger.jsonl"), &bytes)?;
         let rows = frozen_here(store, above)?;
         let bytes = backcut_tables::to_csv(&rows).map_err(StudyError::bug)?;

@@ -102,7 +102,7 @@ pub fn is_new(study: &Study, store: &Store) -> Result<bool, StudyError> {
         same(study, &frozen.canonical, "frozen", "amend it (`backcut study amend --reason ...`)")?;
     }
     let path = store.study(&study.name);
-    match fs::read_to_string(&path) {
+    match backcut_files::read_text(&path) {
         Ok(text) => {
             let known: Note =
                 serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
@@ -138,7 +138,7 @@ pub(crate) fn noted(store: &Store) -> Result<BTreeMap<String, (String, Vec<UnitI
     for file in crate::store::list(&folder)? {
         let Some(name) = file.strip_suffix(".json") else { continue };
         let path = folder.join(&file);
-        let text = fs::read_to_string(&path).map_err(StudyError::io(&path))?;
+        let text = backcut_files::read_text(&path).map_err(StudyError::io(&path))?;
         let known: Note = serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
         studies.insert(name.to_owned(), (known.canonical, known.units));
     }

@@ -146,7 +146,7 @@ impl<'a> TrainingUnit<'a> {
         let saved = store.work(&self.id).load(&self.run, layout).ok()?;
         // Whoever saved it may have kept other states: those that are missing are made again.
         let is_kept = |u: &u64| *u > saved.state.update || store.checkpoint(&self.id, *u).exists();
-        let about = fs::read_to_string(self.about()).ok()?;
+        let about = backcut_files::read_text(&self.about()).ok()?;
         let (head, seconds) = about.trim_end().split_once(' ')?;
         let seconds = seconds.parse().ok()?;
         if !self.keep.iter().all(is_kept) {
@@ -236,7 +236,7 @@ fn beside(
     let mut files = vec![KeptFile { name: "log.bin".to_owned(), sha256: log.to_owned() }];
     for &update in keep {
         let path = store.checkpoint(id, update);
-        let bytes = fs::read(&path).map_err(StudyError::io(&path))?;
+        let bytes = backcut_files::read(&path).map_err(StudyError::io(&path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         files.push(KeptFile { name, sha256: sha256(&bytes) });
     }

@@ -219,13 +219,32 @@ pub struct ComparisonTable {
 impl StudyFile {
     /// Reads TOML. `origin` names the file in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Self, StudyError> {
-        toml::from_str(text).map_err(|error| {
+        let file: Self = toml::from_str(text).map_err(|error| {
             let message = error.message().to_owned();
             let line = error.span().map(|s| text[..s.start.min(text.len())].matches('\n').count());
             let place = line.map_or(String::new(), |l| format!(", line {}", l + 1));
             StudyError::invalid(format!("{origin}{place}: {message}"), hint(&message))
-        })
+        })?;
+        let system = file.system.iter().map(|system| ("system", &system.settings));
+        let arms = file.arms.iter().map(|(name, arm)| (name.as_str(), &arm.settings));
+        let conditions = file.conditions.iter().map(|(name, settings)| (name.as_str(), settings));
+        for (place, settings) in system.chain(conditions).chain(arms) {
+            if let Some(key) = not_finite(settings) {
+                let what = format!("{origin}: {place}: {key} is not a finite number");
+                return Err(StudyError::invalid(what, "nan and inf are no settings"));
+            }
+        }
+        Ok(file)
     }
+}
+
+/// The first setting that is nan or infinite: JSON has no such numbers, and TOML no other nulls.
+fn not_finite(settings: &Map<String, Value>) -> Option<String> {
+    settings.iter().find_map(|(key, value)| match value {
+        Value::Null => Some(key.clone()),
+        Value::Object(inner) => not_finite(inner).map(|rest| format!("{key}.{rest}")),
+        _ => None,
+    })
 }
 
 /// The JSON schema of study files, for editors.

@@ -4,7 +4,6 @@
 //! the unit's record: its definition, the SHA-256 of the file, and the log (whose own hash is part of the result),
 //! which holds the fingerprint of the parameters after every update.
 
-use std::fs;
 use std::path::Path;
 
 use backcut_systems::Catalogue;
@@ -64,7 +63,7 @@ pub(crate) fn check(
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if let Some(listed) = record.files.iter().find(|file| file.name == name) {
-        let bytes = fs::read(path).map_err(StudyError::io(path))?;
+        let bytes = backcut_files::read(path).map_err(StudyError::io(path))?;
         if sha256(&bytes) != listed.sha256 {
             return foreign("it was changed since the record was made");
         }
@@ -84,7 +83,7 @@ pub(crate) fn logged(
 ) -> Result<Option<String>, StudyError> {
     let Outcome::Trained { log: hash, .. } = &record.outcome else { return Ok(None) };
     let path = store.beside(&record.unit).log();
-    let bytes = fs::read(&path).map_err(StudyError::io(&path))?;
+    let bytes = backcut_files::read(&path).map_err(StudyError::io(&path))?;
     if sha256(&bytes) != *hash {
         return Err(StudyError::damaged(&path, "changed since the record was made"));
     }

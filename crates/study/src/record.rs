@@ -157,7 +157,7 @@ impl Record {
     /// Reads a record and checks its seal, its content hash and its name.
     pub fn load(store: &Store, id: &UnitId, recorded: Recorded) -> Result<Self, StudyError> {
         let path = store.record(id, recorded);
-        let bytes = std::fs::read(&path).map_err(StudyError::io(&path))?;
+        let bytes = backcut_files::read(&path).map_err(StudyError::io(&path))?;
         let record = Self::read(&path, &bytes)?;
         if record.unit != *id {
             return Err(StudyError::damaged(&path, "it is the record of another unit"));

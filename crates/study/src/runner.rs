@@ -152,7 +152,7 @@ pub fn run(
     };
     let (sender, receiver) = channel();
     std::thread::scope(|scope| {
-        for _ in 0..options.jobs.get() {
+        for _ in 0..options.jobs.get().min(plan.units.len()) {
             let sender = sender.clone();
             let shared = &shared;
             scope.spawn(move || shared.work(&sender));

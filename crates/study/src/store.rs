@@ -16,11 +16,9 @@
 //! writer knows: several processes and hosts may share the folder, and a kill leaves no half file.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use backcut_training::Folder;
 
@@ -42,9 +40,6 @@ pub enum Recorded {
 pub struct Store {
     root: PathBuf,
 }
-
-/// Distinguishes temporary names within a process.
-static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Store {
     /// A results folder, existing or to come.
@@ -206,7 +201,7 @@ fn mark() -> &'static str {
 /// the living and of other machines are not touched.
 pub(crate) fn sweep(folder: &Path, start: &str) {
     for file in list(folder).unwrap_or_default() {
-        let parts = file.strip_prefix('.').and_then(|f| f.strip_suffix(".tmp"));
+        let parts = backcut_files::target_of(&file);
         let Some((rest, _unique)) = parts.and_then(|f| f.rsplit_once('.')) else { continue };
         let Some((target, mark)) = rest.rsplit_once('.') else { continue };
         if target.starts_with(start) && Owner::is_dead(mark) {
@@ -223,19 +218,7 @@ pub(crate) fn sweep(folder: &Path, start: &str) {
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(StudyError::io(folder))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!(".{name}.{}.{unique}.tmp", mark()));
-    let write = || {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|error| {
-        let _ = fs::remove_file(&temporary); // the first error is the one to report
-        StudyError::io(path)(error)
-    })
+    backcut_files::place(path, mark(), bytes).map_err(StudyError::io(path))
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ pub struct Study {
 impl Study {
     /// Reads and resolves a study file.
     pub fn load(path: &Path, catalogue: &Catalogue) -> Result<Self, StudyError> {
-        Self::load_nested(path, catalogue, &|p| std::fs::read_to_string(p), 0)
+        Self::load_nested(path, catalogue, &backcut_files::read_text, 0)
     }
 
     /// The same with files from elsewhere (embedded ones).

@@ -76,7 +76,7 @@ impl Summary {
     /// Reads a record for tables.
     pub fn load(store: &Store, id: &UnitId, recorded: Recorded) -> Result<Self, StudyError> {
         let path = store.record(id, recorded);
-        let text = std::fs::read_to_string(&path).map_err(StudyError::io(&path))?;
+        let text = backcut_files::read_text(&path).map_err(StudyError::io(&path))?;
         let sealed = text.strip_suffix('\n').and_then(|t| t.rsplit_once('\n'));
         let (json, _) = sealed
             .filter(|(json, seal)| Hash::of(json.as_bytes()).to_string() == *seal)

@@ -5,7 +5,7 @@
 //! two runs with one trajectory have the same parameters as far as both go. A branch that changes nothing
 //! is the same trajectory as what it branches from.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use backcut_ledger::{Hash, canonical_value};
 use backcut_training::{Checkpoint, RunConfig};
@@ -16,7 +16,7 @@ use crate::commit::noted;
 use crate::error::StudyError;
 use crate::plan::Plan;
 use crate::record::Record;
-use crate::store::{Store, list};
+use crate::store::{Recorded, Store, list};
 use crate::study::Study;
 use crate::unit::{Definition, UnitId};
 
@@ -111,7 +111,8 @@ impl Known {
     pub(crate) fn of(study: &Study, plan: &Plan, store: &Store) -> Result<Self, StudyError> {
         let mut book = Book::default();
         let mut there: BTreeSet<UnitId> = BTreeSet::new();
-        for (id, recorded) in store.scan()? {
+        let found: BTreeMap<UnitId, Recorded> = store.scan()?.into_iter().collect();
+        for (id, recorded) in found {
             book.definitions.insert(id, Record::load(store, &id, recorded)?.definition);
             there.insert(id);
         }
@@ -247,7 +248,7 @@ mod tests {
             let place = plan.units.iter().position(|unit| is_it(&unit)).unwrap();
             match &told[place] {
                 Tells::Training { trajectory, after, to } => (*trajectory, *after, *to),
-                other => panic!("{other:?}"),
+                other @ Tells::Measuring { .. } => panic!("{other:?}"),
             }
         };
         assert_eq!((of("warm").1, of("warm").2), (0, 800));

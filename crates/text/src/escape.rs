@@ -28,6 +28,32 @@ pub fn plain(text: &str) -> String {
     out
 }
 
+/// Text of several lines for a terminal: line breaks and tabs stay, other controls become their code point.
+pub fn lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_control(c) && !matches!(c, '\n' | '\t') {
+            let _ = write!(out, "[U+{:04X}]", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// JSON for a terminal: the same value, with controls inside its texts escaped.
+pub fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_control(c) && !matches!(c, '\n' | '\r' | '\t') {
+            let _ = write!(out, "\\u{:04x}", u32::from(c)); // all of them fit four digits
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Text for HTML and XML, in content and in quoted attributes.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
@@ -128,6 +154,8 @@ mod tests {
             xml(hostile),
             "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;]]&gt;[U+202E]abc next[U+0000]"
         );
+        assert_eq!(lines("a\tb\n\u{1b}[2J\u{9b}\u{202E}"), "a\tb\n[U+001B][2J[U+009B][U+202E]");
+        assert_eq!(json("{\n\"\u{9b}\u{202E}\"}"), "{\n\"\\u009b\\u202e\"}");
         assert_eq!(csv("=1+1"), "'=1+1");
         assert_eq!(csv("-0.5"), "-0.5");
         assert_eq!(csv("a,\"b\""), "\"a,\"\"b\"\"\"");

@@ -8,7 +8,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::config::{RunConfig, Start, ValidRun, canonical};
-use crate::files::{sha256, write_atomically};
+use crate::digest::sha256;
 use crate::optimizer::Moments;
 use crate::restored::Branch;
 use crate::tensors::{KEY, Tensors};
@@ -181,7 +180,7 @@ pub fn save(
     state: &State<f32>,
     run: &ValidRun,
 ) -> Result<(), CheckpointError> {
-    write_atomically(path, &to_bytes(layout, state, run))
+    backcut_files::replace(path, &to_bytes(layout, state, run))
         .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
 }
 
@@ -205,7 +204,7 @@ impl Checkpoint {
     /// Reads a checkpoint and verifies all of it.
     pub fn load(path: &Path) -> Result<Self, CheckpointError> {
         let io = |source| CheckpointError::Io { path: path.to_owned(), source };
-        let mut file = File::open(path).map_err(io)?;
+        let mut file = backcut_files::open(path).map_err(io)?;
         let size = file.metadata().map_err(io)?.len();
         Self::read(path, &mut file, size)
     }

@@ -13,7 +13,7 @@ use backcut_text::Hinted;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::files::sha256;
+use crate::digest::sha256;
 use crate::trainer::Arm;
 
 /// The canonical JSON of a value: one definition for everything that is hashed.

@@ -96,11 +96,43 @@ impl Folder {
         for entry in fs::read_dir(&self.path)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             let own = ["lock", "checkpoint.safetensors", "log.bin", "panels.csv"].contains(&&*name);
-            let temporary = name.strip_prefix('.').and_then(|n| n.strip_suffix(".tmp")).is_some();
-            if !(own || temporary) {
+            if !own && backcut_files::target_of(&name).is_none() {
                 return Ok(Some(name));
             }
         }
         Ok(None)
+    }
+
+    /// Removes what killed writers left half written. For whoever holds the folder's lock: nobody else
+    /// writes here then.
+    pub(crate) fn sweep(&self) {
+        let own = ["config.json", "checkpoint", "log.bin", "panels.csv"];
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let target = backcut_files::target_of(&name);
+            if target.is_some_and(|target| own.iter().any(|own| target.starts_with(own))) {
+                let _ = fs::remove_file(entry.path()); // a leftover that stays does no harm
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_killed_writer_left_is_swept() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::new(root.path());
+        let left = [".log.bin.tmp", ".checkpoint-000008.safetensors.Ab3dEf6hIj9l.tmp"];
+        let others = [".mine.tmp", "log.bin", "checkpoint.safetensors"];
+        for name in left.iter().chain(&others) {
+            fs::write(root.path().join(name), "x").unwrap();
+        }
+        assert_eq!(folder.stranger().unwrap(), None);
+        folder.sweep();
+        let is_there = |name: &&str| root.path().join(name).exists();
+        assert!(!left.iter().any(is_there) && others.iter().all(is_there));
     }
 }

@@ -23,8 +23,8 @@
 
 pub mod checkpoint;
 pub mod config;
+mod digest;
 mod evaluate;
-mod files;
 mod folder;
 pub mod log;
 mod optimizer;
@@ -38,8 +38,8 @@ mod training_loop;
 pub use backcut_systems::{AdamWSettings, Optimizer, SystemChoice};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config::{ConfigError, Precision, RunConfig, Start, ValidRun};
+pub use digest::sha256;
 pub use evaluate::{Evaluator, Panel, PanelError, in_panel};
-pub use files::{sha256, write_atomically};
 pub use folder::Folder;
 pub use optimizer::{Moments, adamw, clip, clip_factor, step_in_place, update_into};
 pub use restored::{Branch, RestoreError, Restored};

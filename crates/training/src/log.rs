@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 use backcut_text::Hinted;
 
-use crate::files::write_atomically;
 use crate::trainer::UpdateLog;
 
 /// The first eight bytes of a log.
@@ -121,8 +120,8 @@ impl Hinted for LogError {
 
 /// Every whole record of a log.
 pub fn read(path: &Path) -> Result<Vec<Record>, LogError> {
-    let bytes =
-        std::fs::read(path).map_err(|source| LogError::Io { path: path.to_owned(), source })?;
+    let bytes = backcut_files::read(path)
+        .map_err(|source| LogError::Io { path: path.to_owned(), source })?;
     parse(&bytes).map_err(|what| LogError::Format { path: path.to_owned(), what })
 }
 
@@ -193,7 +192,7 @@ pub struct LogWriter {
 impl LogWriter {
     /// Makes an empty log.
     pub fn create(path: &Path) -> Result<(), LogError> {
-        write_atomically(path, &header())
+        backcut_files::replace(path, &header())
             .map_err(|source| LogError::Io { path: path.to_owned(), source })
     }
 

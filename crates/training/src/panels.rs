@@ -28,7 +28,7 @@ pub fn to_csv(panels: &Panels) -> String {
 
 /// Reads `panels.csv` as a run writes it.
 pub fn read(path: &Path) -> std::io::Result<Panels> {
-    let text = std::fs::read_to_string(path)?;
+    let text = backcut_files::read_text(path)?;
     from_csv(&text).ok_or_else(|| {
         let what = format!("{}: not the per-trajectory errors of a run", path.display());
         std::io::Error::new(std::io::ErrorKind::InvalidData, what)

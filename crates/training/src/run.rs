@@ -25,7 +25,6 @@ use backcut_text::Hinted;
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::config::{ValidRun, differences};
 use crate::evaluate::Panel;
-use crate::files::write_atomically;
 use crate::folder::Folder;
 use crate::log::{LogError, LogWriter, Record};
 use crate::panels::{self, Panels};
@@ -201,6 +200,7 @@ pub fn run(
         TryLockError::WouldBlock => RunError::Locked { path: folder.path().to_owned() },
         TryLockError::Error(source) => io(source),
     })?;
+    folder.sweep();
     // Looked at again: another process may have begun or finished it in between.
     let found = if found.is_none() { find(folder, config)? } else { found };
     match (begin, found) {
@@ -232,7 +232,7 @@ fn find(folder: &Folder, config: &ValidRun) -> Result<Option<u64>, RunError> {
             None => Ok(None),
         };
     }
-    let theirs = fs::read_to_string(folder.config()).map_err(io)?;
+    let theirs = backcut_files::read_text(&folder.config()).map_err(io)?;
     if theirs.trim_end() != config.json() {
         let parse = |text: &str| serde_json::from_str(text).unwrap_or_default();
         let lines = differences(&parse(config.json()), &parse(&theirs));
@@ -269,8 +269,8 @@ fn create(
     checkpoint::save(&folder.checkpoint(), system.program().layout(), &state, config)?;
     LogWriter::create(&folder.log())?;
     let io = |source| RunError::Io { path: folder.path().to_owned(), source };
-    write_atomically(&folder.panels(), panels::to_csv(&Vec::new()).as_bytes()).map_err(io)?;
-    write_atomically(&folder.config(), format!("{}\n", config.json()).as_bytes()).map_err(io)
+    backcut_files::replace(&folder.panels(), panels::to_csv(&Vec::new()).as_bytes()).map_err(io)?;
+    backcut_files::replace(&folder.config(), format!("{}\n", config.json()).as_bytes()).map_err(io)
 }
 
 /// A run being trained in its folder.
@@ -340,5 +340,6 @@ impl<'a> ActiveRun<'a> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    write_atomically(path, bytes).map_err(|source| RunError::Io { path: path.to_owned(), source })
+    backcut_files::replace(path, bytes)
+        .map_err(|source| RunError::Io { path: path.to_owned(), source })
 }

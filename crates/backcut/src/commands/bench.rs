@@ -23,6 +23,7 @@ use serde_json::Map;
 use super::export::named;
 use crate::common::{described, print};
 use crate::exit::Verdict;
+use crate::say::note;
 use crate::settings::SettingArgs;
 
 /// Measure products, training updates, long rollouts and threads on this machine.
@@ -56,15 +57,15 @@ struct Measured {
 pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     let isa = Isa::detect();
     let rounds = if args.quick { 6 } else { 60 };
-    eprintln!("measuring products ...");
+    note!("measuring products ...");
     let products = products::measure(isa, if args.quick { 20 } else { 200 });
     let choice = SystemChoice::new(&named(args.system.as_deref(), tools)?, Map::new());
     let built = args.settings.over(&choice, tools.catalogue)?;
-    eprintln!("measuring updates of {} ...", described(&built));
+    note!("measuring updates of {} ...", described(&built));
     let updates = system::measure(isa, tools, &built, rounds)?;
-    eprintln!("measuring longer rollouts ...");
+    note!("measuring longer rollouts ...");
     let steps = scaling::over_steps(isa, rounds / 3)?;
-    eprintln!("measuring two threads ...");
+    note!("measuring two threads ...");
     let threads = scaling::over_threads(tools.executor, &built, rounds / 3)?;
     let code_path = isa.to_string();
     let measured = Measured { code_path, rounds, products, updates, steps, threads };

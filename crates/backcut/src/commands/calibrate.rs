@@ -16,6 +16,7 @@ use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, Trainer};
 
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::{self, outln};
 
 /// The first calibration seed; studies use seeds from 2026091441 on.
 const FIRST_SEED: u64 = 910_000_001;
@@ -81,11 +82,11 @@ pub fn run(args: &Args) -> Result<Verdict> {
     }
     let clip = pilot(&base)?;
     if args.pilot_only && args.json {
-        println!("{}", serde_json::json!({ "spread": base.spread, "clip": clip }));
+        say::json(serde_json::json!({ "spread": base.spread, "clip": clip }))?;
         return Ok(Verdict::Fine);
     }
     if !args.json {
-        announce(&base, clip);
+        announce(&base, clip)?;
     }
     if args.pilot_only {
         return Ok(Verdict::Fine);
@@ -123,36 +124,36 @@ pub fn run(args: &Args) -> Result<Verdict> {
             "spread": base.spread, "clip": clip, "seeds": args.seeds, "updates": args.updates,
             "clipped_updates": clipped, "all_updates": updates, "rows": rows,
         });
-        println!("{}", serde_json::to_string_pretty(&out)?);
+        say::json(serde_json::to_string_pretty(&out)?)?;
         return Ok(Verdict::Fine);
     }
-    println!("{:>8} {:>7} {:>10} {:>10} {:>10}", "noise", "arm", "ours", "paper", "difference");
+    outln!("{:>8} {:>7} {:>10} {:>10} {:>10}", "noise", "arm", "ours", "paper", "difference")?;
     for (i, target) in targets.iter().enumerate() {
         let reading = target.reading.to_string();
         if target.window.is_none() {
             let (ours, paper) = (mean(i), target.paper);
             let difference = 100.0 * (ours / paper - 1.0);
-            println!("{reading:>8} {:>7} {ours:>10.5} {paper:>10.5} {difference:>+9.1}%", "FF");
+            outln!("{reading:>8} {:>7} {ours:>10.5} {paper:>10.5} {difference:>+9.1}%", "FF")?;
         } else {
             let full = targets
                 .iter()
                 .position(|t| t.reading == target.reading && t.window.is_none())
                 .context("no FF run to compare with")?;
             let (ours, paper) = (100.0 * (mean(i) / mean(full) - 1.0), 100.0 * target.paper);
-            println!("{reading:>8} {:>7} {ours:>+9.1}% {paper:>+9.1}%", "w = 1");
+            outln!("{reading:>8} {:>7} {ours:>+9.1}% {paper:>+9.1}%", "w = 1")?;
         }
     }
-    println!("clipped: {clipped} of {updates} updates");
+    outln!("clipped: {clipped} of {updates} updates")?;
     Ok(Verdict::Fine)
 }
 
-fn announce(base: &QuadrotorConfig, clip: f64) {
-    println!("spread: {:?}, initialisation {:?}", base.spread, base.policy.initialisation);
-    println!(
+fn announce(base: &QuadrotorConfig, clip: f64) -> Result<()> {
+    outln!("spread: {:?}, initialisation {:?}", base.spread, base.policy.initialisation)?;
+    outln!(
         "clip threshold (median raw FF norm over {PILOT_BATCHES} fresh batches at update \
          {PILOT_UPDATES}): {clip:.2}; the paper's: {}",
         values::CLIP
-    );
+    )
 }
 
 fn config(args: &Args) -> Result<QuadrotorConfig> {

@@ -15,6 +15,7 @@ use backcut_engine::oracle::{
     trace_policy,
 };
 use backcut_engine::{Cpu, Cut, Executor, Model, Program, Rollout};
+use backcut_text::thousands;
 use serde::Serialize;
 
 use crate::common::print;
@@ -55,15 +56,43 @@ pub struct Args {
     json: bool,
 }
 
+/// The most numbers that the scalar oracle may write down in one rollout: about a gigabyte.
+const MAX_TAPE: usize = 10_000_000;
+
+impl Args {
+    /// The oracle keeps every number of a rollout apart, so programs are small here.
+    fn check(&self) -> anyhow::Result<()> {
+        let Self { width, heads, layers, steps, rows, .. } = *self;
+        for (name, value, least) in [
+            ("width", width, 1),
+            ("heads", heads, 1),
+            ("layers", layers, 1),
+            ("steps", steps, 3), // fewer leave SEG-2 nothing to cut
+            ("rows", rows, 1),
+        ] {
+            if !(least..=1024).contains(&value) {
+                let what = format!("--{name} {value}");
+                return Err(user(
+                    what,
+                    format_args!("use at least {least} {name} and at most 1024"),
+                ));
+            }
+        }
+        let tape = rows * steps * layers * width * (12 * width + 2 * steps);
+        if tape > MAX_TAPE {
+            let what = format!(
+                "{rows} rows of {steps} steps with {layers} layers of {width} columns are {} numbers",
+                thousands(tape)
+            );
+            return Err(user(what, "the oracle is for small programs: use fewer of them"));
+        }
+        Ok(())
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
-    if args.steps < 3 || args.rows == 0 {
-        let what = format!("{} steps of {} rows", args.steps, args.rows);
-        return Err(user(
-            what,
-            "use at least 3 steps (fewer leave SEG-2 nothing to cut) and 1 row",
-        ));
-    }
+    args.check()?;
     let findings = examine(args)?;
     let output = if args.json {
         serde_json::to_string_pretty(&findings).context("failed to write JSON")? + "\n"

@@ -2,8 +2,8 @@
 
 use clap_complete::Shell;
 
-use crate::common::print;
 use crate::exit::Verdict;
+use crate::say;
 
 /// Print a completion script for a shell.
 #[derive(clap::Args)]
@@ -16,5 +16,6 @@ pub struct Args {
 pub fn run(args: &Args, mut definition: clap::Command) -> anyhow::Result<Verdict> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition, "backcut", &mut script);
-    print(script)
+    say::raw(script)?;
+    Ok(Verdict::Fine)
 }

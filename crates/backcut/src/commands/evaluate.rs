@@ -9,6 +9,7 @@ use backcut_training::{Evaluator, Panel};
 
 use crate::common::{described, load};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::{self, outln};
 use crate::settings::SettingArgs;
 use backcut_paper::values;
 
@@ -49,24 +50,24 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             "paper_ff_error": paper,
             "errors": panel.errors,
         });
-        println!("{json}");
+        say::json(json)?;
         return Ok(Verdict::Fine);
     }
-    println!(
+    outln!(
         "{}: update {}, cut {}, seed {}",
         args.checkpoint.display(),
         header.update,
         header.config.cut,
         header.config.seed
-    );
-    println!("evaluated with {}, {} trajectories", described(&built), panel.errors.len());
+    )?;
+    outln!("evaluated with {}, {} trajectories", described(&built), panel.errors.len())?;
     let [low, middle, high] = quartiles(&panel);
     let Quantity { name, unit } = built.error;
     let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-    println!("{name}{unit}:");
-    println!("mean {:.5}, quartiles {low:.5} {middle:.5} {high:.5}", panel.mean);
+    outln!("{name}{unit}:")?;
+    outln!("mean {:.5}, quartiles {low:.5} {middle:.5} {high:.5}", panel.mean)?;
     if let Some(paper) = paper {
-        println!("the paper's FF after 1000 updates: {paper:.5}");
+        outln!("the paper's FF after 1000 updates: {paper:.5}")?;
     }
     Ok(Verdict::Fine)
 }

@@ -11,11 +11,12 @@ use backcut_engine::{Cpu, Cut, Executor, Rollout};
 use backcut_kernels::Real;
 use backcut_study::Tools;
 use backcut_systems::{BatchKey, System, SystemChoice};
-use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip, write_atomically};
+use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip};
 use serde_json::{Map, Value, json};
 
-use crate::common::{cannot_write, default_run, load, parse_cut, parse_stream};
+use crate::common::{default_run, load, parse_cut, parse_stream, write};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::note;
 use crate::settings::SettingArgs;
 
 /// Options of `backcut export`.
@@ -70,8 +71,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         "f64" => export(Cpu::detect(), built.double(), &config, from.as_ref(), &cuts)?,
         _ => export(tools.executor, built.system(), &config, from.as_ref(), &cuts)?,
     };
-    write_atomically(&args.out, &bytes).map_err(|e| cannot_write(&args.out, &e))?;
-    eprintln!("{} bytes in {}", bytes.len(), args.out.display());
+    write(&args.out, &bytes)?;
+    note!("{} bytes in {}", bytes.len(), args.out.display());
     Ok(Verdict::Fine)
 }
 

@@ -9,6 +9,7 @@ use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::{self, outln};
 use backcut_text::thousands;
 
 /// Options of `backcut inspect`.
@@ -37,14 +38,14 @@ pub fn run(args: &Args) -> Result<Verdict> {
         }
     }
     if is_folder && !args.json {
-        println!();
+        outln!()?;
         show_log(&Folder::new(&args.file).log(), false)?;
     }
     Ok(Verdict::Fine)
 }
 
 fn starts_with(path: &Path, magic: &[u8]) -> Result<bool> {
-    let mut file = std::fs::File::open(path).map_err(|e| {
+    let mut file = backcut_files::open(path).map_err(|e| {
         user(format!("{}: {e}", path.display()), "give a file or a run's folder that exists")
     })?;
     let mut first = vec![0; magic.len()];
@@ -59,7 +60,7 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
             .iter()
             .map(|(name, t)| json!({"name": name, "shape": t.shape, "norm": norm(&t.values)}))
             .collect();
-        println!("{}", json!({"header": serde_json::to_value(header)?, "tensors": tensors}));
+        say::json(json!({"header": serde_json::to_value(header)?, "tensors": tensors}))?;
         return Ok(());
     }
     let config = &header.config;
@@ -67,29 +68,35 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
         let mine = checkpoint.tensors().iter().filter(|(name, _)| name.starts_with(family));
         mine.map(|(_, t)| t.values.len()).sum::<usize>()
     };
-    println!("checkpoint, format {}, numerics {}", header.format, header.numerics);
-    println!("  system     {} {}", config.system.name, config.system.settings);
-    println!("  cut        {}", config.cut);
-    println!("  seed       {}, stream {:?}", config.seed, header.stream);
-    println!(
+    outln!("checkpoint, format {}, numerics {}", header.format, header.numerics)?;
+    outln!("  system     {} {}", config.system.name, config.system.settings)?;
+    outln!("  cut        {}", config.cut)?;
+    outln!("  seed       {}, stream {:?}", config.seed, header.stream)?;
+    outln!(
         "  update     {} of {} (AdamW step {})",
-        header.update, config.updates, header.adam_step
-    );
+        header.update,
+        config.updates,
+        header.adam_step
+    )?;
     if let Some(start) = &config.start {
-        println!("  branched   after update {} of run {:.16}", start.update, start.config);
+        outln!("  branched   after update {} of run {:.16}", start.update, start.config)?;
     }
-    println!("  optimizer  {}", serde_json::to_string(&config.optimizer)?);
-    println!("  config     {:.16}... (SHA-256)", header.config_hash);
-    println!("  content    {:.16}... (SHA-256)", header.digest);
-    println!(
+    outln!("  optimizer  {}", serde_json::to_string(&config.optimizer)?)?;
+    outln!("  config     {:.16}... (SHA-256)", header.config_hash)?;
+    outln!("  content    {:.16}... (SHA-256)", header.digest)?;
+    outln!(
         "  parameters {} weights, hash {}",
         thousands(weights("param/")),
         header.parameter_hash
-    );
-    println!(
+    )?;
+    outln!(
         "\n{:<24} {:>12} {:>12} {:>12} {:>12}",
-        "parameter", "shape", "norm", "moment 1", "moment 2"
-    );
+        "parameter",
+        "shape",
+        "norm",
+        "moment 1",
+        "moment 2"
+    )?;
     for (name, tensor) in checkpoint.tensors() {
         let Some(name) = name.strip_prefix("param/") else { continue };
         let shape = tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
@@ -98,7 +105,7 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
             moment.map_or(f64::NAN, |t| norm(&t.values))
         };
         let (own, first, second) = (norm(&tensor.values), of("moment1"), of("moment2"));
-        println!("{name:<24} {shape:>12} {own:>12.5} {first:>12.4e} {second:>12.4e}");
+        outln!("{name:<24} {shape:>12} {own:>12.5} {first:>12.4e} {second:>12.4e}")?;
     }
     Ok(())
 }
@@ -115,29 +122,29 @@ fn show_log(path: &Path, as_json: bool) -> Result<()> {
     let ends = records.first().zip(records.last());
     if as_json {
         let ends = ends.map(|(a, b)| [a.update.update, b.update.update]);
-        println!(
+        outln!(
             "{}",
             json!({"kind": "log", "updates": ends, "clipped": clipped, "evaluations": evaluations})
-        );
+        )?;
         return Ok(());
     }
     let Some((first, last)) = ends else {
-        println!("log without records");
+        outln!("log without records")?;
         return Ok(());
     };
     let (first, last) = (first.update, last.update);
-    println!("log of updates {} to {}, {clipped} clipped", first.update, last.update);
-    println!("  loss {:.5} to {:.5}", first.loss, last.loss);
-    println!("  raw norm {:.5} to {:.5}", first.raw_norm, last.raw_norm);
-    println!("  last parameter hash {:016x}", last.hash);
+    outln!("log of updates {} to {}, {clipped} clipped", first.update, last.update)?;
+    outln!("  loss {:.5} to {:.5}", first.loss, last.loss)?;
+    outln!("  raw norm {:.5} to {:.5}", first.raw_norm, last.raw_norm)?;
+    outln!("  last parameter hash {:016x}", last.hash)?;
     for (update, error) in evaluations {
-        println!("  error after update {update}: {error:.6}");
+        outln!("  error after update {update}: {error:.6}")?;
     }
     Ok(())
 }
 
 fn show_export(path: &Path, as_json: bool) -> Result<()> {
-    let bytes = std::fs::read(path)?;
+    let bytes = backcut_files::read(path)?;
     let damaged = |e: &dyn std::fmt::Display| {
         user(format!("{}: damaged: {e}", path.display()), "write the export again")
     };
@@ -159,14 +166,14 @@ fn show_export(path: &Path, as_json: bool) -> Result<()> {
                 Some(json!({"name": name, "dtype": dtype, "shape": shape}))
             })
             .collect();
-        println!("{}", json!({"header": header, "tensors": list}));
+        say::json(json!({"header": header, "tensors": list}))?;
         return Ok(());
     }
-    println!("export, {} tensors", names.len());
-    println!("{text}\n");
+    outln!("export, {} tensors", names.len())?;
+    outln!("{text}\n")?;
     for name in names {
         if let Some((dtype, shape)) = info(name) {
-            println!("{name:<44} {dtype:>4} {shape:?}");
+            outln!("{name:<44} {dtype:>4} {shape:?}")?;
         }
     }
     Ok(())

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use crate::common::print;
 use crate::exit::{Verdict, user};
+use crate::say;
 
 /// Print the manual page, or write one page per command into a folder.
 #[derive(clap::Args)]
@@ -20,7 +20,8 @@ pub fn run(args: &Args, definition: clap::Command) -> anyhow::Result<Verdict> {
     let Some(folder) = &args.folder else {
         let mut page = Vec::new();
         clap_mangen::Man::new(definition).render(&mut page).context("failed to render")?;
-        return print(page);
+        say::raw(page)?;
+        return Ok(Verdict::Fine);
     };
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(definition, folder))

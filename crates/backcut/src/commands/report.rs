@@ -16,6 +16,7 @@ use clap::{Subcommand, ValueEnum};
 
 use crate::common::{print, write};
 use crate::exit::{Told as _, Verdict};
+use crate::say::{self, note};
 
 const EXAMPLES: &str = "\
 RESULTS is the folder of one study, or a folder with one folder per study, as `backcut study collect`
@@ -118,10 +119,11 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
             };
             let html = html.told_after("failed to ")?;
             if out == Path::new("-") {
-                return print(&html);
+                say::raw(&html)?;
+                return Ok(Verdict::Fine);
             }
             write(out, html.as_bytes())?;
-            eprintln!("wrote {} ({} kB)", out.display(), html.len().div_ceil(1000));
+            note!("wrote {} ({} kB)", out.display(), html.len().div_ceil(1000));
         }
         What::Figure { name, results, study, out, png } => {
             let made = figure(results, name, study.as_deref())?;
@@ -129,11 +131,11 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
             let (svg, data) = (made.svg(), out.with_extension("csv"));
             write(&out, svg.as_bytes())?;
             write(&data, made.csv.as_bytes())?;
-            eprintln!("wrote {} and {}", out.display(), data.display());
+            note!("wrote {} and {}", out.display(), data.display());
             if *png {
                 let image = out.with_extension("png");
                 png::write(&svg, &out, &image)?;
-                eprintln!("wrote {}", image.display());
+                note!("wrote {}", image.display());
             }
         }
         What::Table { name, results, study, format } => {

@@ -14,8 +14,9 @@ use super::study::collect::collect;
 use super::study::freeze::now;
 use super::study::run::{run_study, stop_on_signals};
 use super::study::{OUT, load};
-use crate::common::cannot_write;
+use crate::common::{jobs, write};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::{note, out, outln};
 
 /// Options of `backcut reproduce`.
 #[derive(Debug, clap::Args)]
@@ -61,9 +62,7 @@ impl Args {
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let store = Store::new(&args.out);
     let stop = stop_on_signals()?;
-    let mut options = RunOptions::default();
-    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    options.jobs = args.jobs.unwrap_or(cores);
+    let options = RunOptions { jobs: jobs(args.jobs)?, ..RunOptions::default() };
     let names = args.studies();
     let mut has_failures = false;
     for name in &names {
@@ -77,7 +76,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         commit::admit(&study, &plan, &store).told()?;
         let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
         if stop.load(Ordering::Relaxed) && tally.left > 0 {
-            eprintln!("stopped; the same command goes on where it stopped");
+            note!("stopped; the same command goes on where it stopped");
             return Ok(Verdict::Interrupted);
         }
         has_failures |= tally.failed + tally.blocked > 0;
@@ -85,18 +84,18 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let results: Reproduction = reproduction(&args.out.join("tables"))?;
     for name in &names {
-        println!();
-        print!("{}", results.summary(name).told_after("failed to ")?);
+        outln!()?;
+        out!("{}", results.summary(name).told_after("failed to ")?)?;
     }
     if names == ["quick"] {
-        println!();
-        println!("Four sources are a look, not a test: the exact test can not go below 0.125, so");
-        println!("every row is descriptive. The paper's own budget: backcut reproduce --full");
+        outln!()?;
+        outln!("Four sources are a look, not a test: the exact test can not go below 0.125, so")?;
+        outln!("every row is descriptive. The paper's own budget: backcut reproduce --full")?;
     }
     let html = results.page(None).told_after("failed to ")?;
     let path = args.out.join("report.html");
-    std::fs::write(&path, html).map_err(|error| cannot_write(&path, &error))?;
-    println!("\npage: {}", path.display());
+    write(&path, html)?;
+    outln!("\npage: {}", path.display())?;
     Ok(if has_failures { Verdict::Failed } else { Verdict::Fine })
 }
 
@@ -105,7 +104,7 @@ fn freeze_once(study: &Study, store: &Store) -> Result<()> {
     let ledger = commit::ledger(store).told()?;
     if ledger.latest_entry(&study.name).is_none() {
         let head = commit::freeze(study, &Plan::new(study), store, now()).told()?;
-        eprintln!("{}: predictions frozen, ledger head {}", study.name, head.short());
+        note!("{}: predictions frozen, ledger head {}", study.name, head.short());
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 //! `backcut-stats`; this file only reads bytes, chooses a format and words the hints. A row made here
 //! is always descriptive: a table can not show what was frozen before measurement.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -217,11 +216,10 @@ fn json(judged: &Judged) -> anyhow::Result<String> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
     let outcome = if file == Path::new("-") {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        backcut_files::read_from(std::io::stdin().lock())
     } else {
-        std::fs::read(file)
+        backcut_files::read(file)
     };
     outcome.map_err(|error| {
         let what = format!("failed to read {}: {error}", file.display());

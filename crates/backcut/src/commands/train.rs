@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::common::{default_run, described, load, parse_cut, parse_stream};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::{note, out};
 use crate::settings::SettingArgs;
 use backcut_paper::values;
 use backcut_text::thousands;
@@ -46,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "a|b")]
     stream: Option<String>,
     /// Threshold of the global-norm clip
-    #[arg(long, value_name = "NORM")]
+    #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
     clip: Option<f64>,
     /// Updates between evaluations of the panel [default: 200]
     #[arg(long, value_name = "N")]
@@ -138,10 +139,10 @@ impl Plan {
         // A folder named by the run's own hash can hold no other run: taking it up again is safe.
         let begin = if args.resume || args.out.is_none() { Begin::Resume } else { Begin::Fresh };
         if args.out.is_none() && !args.resume && folder.config().exists() {
-            eprintln!("this very run is here already: taking it up where it stands");
+            note!("this very run is here already: taking it up where it stands");
         }
         if args.resume && !folder.config().exists() {
-            eprintln!("nothing to resume in {}: starting", folder.path().display());
+            note!("nothing to resume in {}: starting", folder.path().display());
         }
         let options = RunOptions { save_every: args.save_every, keep: args.keep.clone() };
         Ok(Self { built, config, from, folder, begin, options })
@@ -153,7 +154,7 @@ fn read_config(folder: &Folder) -> Result<Option<RunConfig>> {
     if !path.exists() {
         return Ok(None);
     }
-    let text = std::fs::read_to_string(&path)
+    let text = backcut_files::read_text(&path)
         .map_err(|e| user(format!("{}: {e}", path.display()), "check its permissions"))?;
     serde_json::from_str(&text).map(Some).map_err(|e| {
         let what = format!("{}: not a run's configuration: {e}", path.display());
@@ -201,16 +202,16 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let summary = run::run(executor, system, config, from, folder, *begin, options, &mut heard);
     let summary = summary.told()?;
     display.finish();
-    print!("{}", table(&plan, &summary));
+    out!("{}", table(&plan, &summary))?;
     if summary.is_finished {
         return Ok(Verdict::Fine);
     }
     let folder = plan.folder.path().display();
-    eprintln!("stopped after update {}; the state is saved", summary.update);
+    note!("stopped after update {}; the state is saved", summary.update);
     let keep: Vec<String> = plan.options.keep.iter().map(ToString::to_string).collect();
     let keep = if keep.is_empty() { String::new() } else { format!(" --keep {}", keep.join(",")) };
     let name = &plan.built.choice.name;
-    eprintln!("hint: backcut train {name} --out {folder} --resume{keep}");
+    note!("hint: backcut train {name} --out {folder} --resume{keep}");
     Ok(Verdict::Interrupted)
 }
 
@@ -219,11 +220,11 @@ fn announce(plan: &Plan) {
     let weights = thousands(plan.built.system().program().layout().len());
     let stream = if *stream == Stream::B { ", stream b" } else { "" };
     let system = described(&plan.built);
-    eprintln!("{system}, cut {cut}, seed {seed}{stream}, {weights} weights");
+    note!("{system}, cut {cut}, seed {seed}{stream}, {weights} weights");
     if let Some(start) = start {
-        eprintln!("branching after update {}", start.update);
+        note!("branching after update {}", start.update);
     }
-    eprintln!("in {}", plan.folder.path().display());
+    note!("in {}", plan.folder.path().display());
 }
 
 /// Progress on stderr: a bar for a terminal, a line per evaluation otherwise.
@@ -266,7 +267,7 @@ impl Display {
             self.bar.set_position(update);
             self.bar.set_message(text);
         } else {
-            eprintln!("update {update}/{} {text}", self.total);
+            note!("update {update}/{} {text}", self.total);
         }
     }
 

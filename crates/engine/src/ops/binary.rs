@@ -22,6 +22,7 @@ impl Var<'_> {
     /// Applies a function of two arguments.
     #[track_caller]
     pub(crate) fn arithmetic(self, function: Arithmetic, other: Self) -> Self {
+        self.trace().check_own(function.name(), &[other]);
         let (wa, wb) = (self.width(), other.width());
         if self.scope() != other.scope() {
             self.trace().fail(

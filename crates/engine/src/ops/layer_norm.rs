@@ -21,6 +21,7 @@ impl Trace {
     /// Layer norm with gain and bias.
     #[track_caller]
     pub fn layer_norm<'t>(&'t self, name: &str, x: Var<'t>) -> Var<'t> {
+        self.check_own(name, &[x]);
         let width = x.width();
         let gain = self.parameter(&format!("{name}.gain"), 1, width, Init::Ones);
         let bias = self.parameter(&format!("{name}.bias"), 1, width, Init::Zeros);

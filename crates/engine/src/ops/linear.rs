@@ -37,6 +37,7 @@ impl Trace {
         bias: Option<Init>,
     ) -> Var<'t> {
         self.check_width("linear", name, width);
+        self.check_own(name, &[x]);
         let weight = self.parameter(&format!("{name}.weight"), x.width(), width, weight);
         let bias = bias.map(|init| self.parameter(&format!("{name}.bias"), 1, width, init));
         self.push(x.scope(), Linear { x: x.site(), weight, bias }, width, name)

@@ -19,6 +19,7 @@ impl Var<'_> {
     /// `self - [b, b, ..., b]`: a repeated operand along the columns.
     #[track_caller]
     pub fn sub_tiled(self, b: Self) -> Self {
+        self.trace().check_own("sub_tiled", &[b]);
         let (wide, narrow) = (self.width(), b.width());
         if narrow == 0 || wide % narrow != 0 || self.scope() != b.scope() {
             self.trace().fail(

@@ -76,6 +76,7 @@ impl Trace {
     /// What the state or register `name` is at the start of the next step.
     #[track_caller]
     pub fn next(&self, name: &str, value: Var<'_>) {
+        self.check_own(name, &[value]);
         let mut problem = None;
         {
             let mut inner = self.inner.borrow_mut();

@@ -120,8 +120,23 @@ impl Trace {
         self.inner.borrow_mut().layout.push(name, rows, cols, init)
     }
 
+    /// A value of another trace stands for another instruction there: nothing it could mean here is
+    /// what was written. Either trace refuses to compile then.
+    #[track_caller]
+    pub(crate) fn check_own(&self, name: &str, vars: &[Var<'_>]) {
+        for other in vars.iter().map(|v| v.trace()).filter(|other| !std::ptr::eq(*other, self)) {
+            for trace in [self, other] {
+                trace.fail(
+                    format!("`{name}` mixes values of two traces"),
+                    "trace a step with one Trace; what two programs share are numbers",
+                );
+            }
+        }
+    }
+
     #[track_caller]
     pub(crate) fn check_scope(&self, name: &str, vars: &[Var<'_>], scope: Scope) {
+        self.check_own(name, vars);
         if vars.iter().any(|v| v.scope() != scope) {
             let (is, should) = match scope {
                 Scope::Step => ("the condition", "a step"),
@@ -137,5 +152,48 @@ impl Trace {
     /// Checks and compiles the step.
     pub fn compile(self) -> Result<Program, TraceError> {
         program::compile(self.inner.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Mistake = for<'t> fn(&'t Trace, Var<'t>, Var<'t>);
+
+    /// What both traces say of a mistake that involves them.
+    fn said(mistake: Mistake) -> [String; 2] {
+        let (ours, theirs) = (Trace::new(), Trace::new());
+        for trace in [&ours, &theirs] {
+            let x = trace.state("x", 2);
+            trace.next("x", x);
+            trace.loss(x.square().sum());
+        }
+        let far = (0..9).fold(theirs.input("far", 2), |far, _| far.square());
+        mistake(&ours, ours.input("near", 2), far);
+        [ours, theirs].map(|trace| trace.compile().err().map_or(String::new(), |e| e.to_string()))
+    }
+
+    #[test]
+    fn values_of_two_traces_do_not_mix() {
+        let mistakes: [(&str, Mistake); 10] = [
+            ("add", |_, near, far| _ = near + far),
+            ("mul", |_, near, far| _ = far * near),
+            ("sub", |_, near, far| _ = near.sum() - far),
+            ("sub_tiled", |_, near, far| _ = near.sub_tiled(far)),
+            ("concat", |t, near, far| _ = t.concat(&[near, far])),
+            ("policy", |t, _, far| _ = t.linear("policy", far, 1)),
+            ("norm", |t, _, far| _ = t.layer_norm("norm", far)),
+            ("tapped", |t, _, far| _ = t.tap("tapped", far)),
+            ("bounded", |t, _, far| t.bound("bounded", far, 1.0)),
+            ("x", |t, _, far| t.next("x", far)),
+        ];
+        for (name, mistake) in mistakes {
+            let errors = said(mistake);
+            let want = format!("`{name}` mixes values of two traces (at record.rs:");
+            assert!(errors.iter().all(|error| error.starts_with(&want)), "{name}: {errors:?}");
+        }
+        let none = said(|_, near, far| _ = (near + near, far + far));
+        assert_eq!(none, ["", ""]);
     }
 }

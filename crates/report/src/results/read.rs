@@ -8,7 +8,7 @@ use crate::error::ReportError;
 
 /// The bytes of a file; nothing if there is no file.
 pub fn bytes(path: &Path) -> Result<Option<Vec<u8>>, ReportError> {
-    match std::fs::read(path) {
+    match backcut_files::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => {

@@ -1,5 +1,6 @@
 //! A family on a table: estimates, intervals, audit, verdicts.
 
+use backcut_text::thousands;
 use serde::Serialize;
 
 use super::params::{Bound, Family, MIN_SOURCES};
@@ -7,6 +8,7 @@ use crate::bootstrap::Units;
 use crate::contrast::{Contrast, Direction};
 use crate::error::StatsError;
 use crate::leave_one_out::LeaveOneOut;
+use crate::limit::{self, LARGE};
 use crate::philox::GENERATOR;
 use crate::quantile::{mean, quantiles};
 use crate::signflip::{SignFlip, SignFlipOptions, Tail, sign_flip, sign_test};
@@ -82,7 +84,7 @@ pub struct Report {
     pub bound: Bound,
     /// The noninferiority margin.
     pub margin: Option<f64>,
-    /// Bootstrap draws.
+    /// Bootstrap draws; 0 if the normal limit was taken ([`LARGE`]).
     pub draws: usize,
     /// The seed of every draw.
     pub seed: u64,
@@ -118,16 +120,25 @@ impl Family {
         if units.len() < MIN_SOURCES {
             return Err(StatsError::TooFewSources { found: units.len(), needed: MIN_SOURCES });
         }
-        let mut draws = units.means(&columns, self.params.draws, self.params.seed)?.into_iter();
+        let draws = if units.len() > LARGE { 0 } else { self.params.draws };
+        let mut drawn = units.means(&columns, draws, self.params.seed)?.into_iter();
         let mut notes = self.notes(&units);
         let mut rows = Vec::new();
         for item in &prepared {
-            let mut estimates = draws.next().unwrap_or_default();
+            let mut estimates = drawn.next().unwrap_or_default();
             if item.denominators.is_some() {
-                let below = draws.next().unwrap_or_default();
+                let below = drawn.next().unwrap_or_default();
                 notes.extend(divide(item, &mut estimates, &below)?);
             }
-            rows.push(self.row(item, &mut estimates)?);
+            let half = self.params.alpha / 2.0;
+            let tail = self.params.bound.tail(self.params.alpha, self.size);
+            let levels = [half, 1.0 - half, tail, 1.0 - tail];
+            let ends = if draws == 0 {
+                limit::quantiles(&units, &item.values, item.denominators.as_deref(), &levels)
+            } else {
+                quantiles(&mut estimates, &levels)
+            };
+            rows.push(self.row(item, &ends)?);
         }
         notes.extend(self.row_notes(&rows));
         Ok(Report {
@@ -138,7 +149,7 @@ impl Family {
             alpha: self.params.alpha,
             bound: self.params.bound,
             margin: self.params.margin,
-            draws: self.params.draws,
+            draws,
             seed: self.params.seed,
             generator: GENERATOR,
             rows,
@@ -146,11 +157,9 @@ impl Family {
         })
     }
 
-    fn row(&self, item: &Prepared<'_>, draws: &mut [f64]) -> Result<Row, StatsError> {
+    /// Judges a contrast by the ends of its pointwise interval and of the family's.
+    fn row(&self, item: &Prepared<'_>, ends: &[f64]) -> Result<Row, StatsError> {
         let params = &self.params;
-        let tail = params.bound.tail(params.alpha, self.size);
-        let half = params.alpha / 2.0;
-        let ends = quantiles(draws, &[half, 1.0 - half, tail, 1.0 - tail]);
         let estimate = match &item.denominators {
             None => mean(&item.values),
             Some(below) => mean(&item.values) / mean(below),
@@ -227,6 +236,9 @@ impl Family {
             (None, Bound::OneSided, Some(Direction::Positive)) => Tail::Upper,
             (None, _, _) => Tail::TwoSided,
         };
+        if values.len() > LARGE {
+            return Ok(limit::sign_flip(values, tail));
+        }
         let options = SignFlipOptions {
             exact_up_to: params.exact_up_to,
             draws: params.patterns,
@@ -247,7 +259,13 @@ impl Family {
             ));
         }
         let tail = self.params.bound.tail(self.params.alpha, self.size) * self.params.draws as f64;
-        if tail < MIN_TAIL_DRAWS {
+        if n > LARGE {
+            notes.push(format!(
+                "n = {} is above {}: nothing is drawn, intervals and tests are those of the normal limit",
+                thousands(n),
+                thousands(LARGE)
+            ));
+        } else if tail < MIN_TAIL_DRAWS {
             notes.push(format!(
                 "only {tail:.0} of {} draws lie beyond each family endpoint; use more draws",
                 self.params.draws
@@ -338,6 +356,25 @@ mod tests {
 
     fn table(csv: &str) -> SourceTable {
         SourceTable::from_csv(csv.as_bytes(), &Layout::default()).unwrap()
+    }
+
+    #[test]
+    fn very_many_sources_are_judged_without_a_draw() {
+        let lines = (0..=LARGE).map(|i| format!("{i},{},{}\n", i % 100, i % 100 + i % 3));
+        let report = run(
+            &format!("source,a,b\n{}", lines.collect::<String>()),
+            &["[b] - [a] > 0", "q = mean([b]) / mean([a])"],
+        );
+        let report = report.unwrap();
+        assert_eq!((report.draws, report.rows[0].exact.patterns), (0, 0));
+        assert!(report.notes[0].starts_with("n = 10,001 is above 10,000: nothing is drawn"));
+        for (row, truth) in report.rows.iter().zip([1.0, 1.0 + 1.0 / 49.5]) {
+            let [low, high] = row.pointwise;
+            assert!(low < truth && truth < high && high - low < 0.05, "{low} {high}");
+            assert!(row.family[0] <= low && high <= row.family[1]);
+        }
+        assert_eq!(report.rows[0].verdict, Verdict::Supported);
+        assert!(!crate::text::render(&report, "many").contains("draws of"));
     }
 
     fn run(csv: &str, contrasts: &[&str]) -> Result<Report, StatsError> {

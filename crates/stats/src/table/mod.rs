@@ -10,6 +10,8 @@
 //! Entries stay what they were (number, empty, other text) until a contrast asks for them, so that
 //! a table may carry notes in columns nobody uses, and a gap is reported by the contrast it breaks.
 
+#[cfg(feature = "parquet")]
+mod contain;
 mod raw;
 #[cfg(feature = "parquet")]
 mod read_parquet;

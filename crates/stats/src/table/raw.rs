@@ -26,7 +26,14 @@ impl RawTable {
         let mut reader =
             csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(false).from_reader(bytes);
         let unreadable = |error: csv::Error| StatsError::Unreadable(error.to_string());
-        let header = reader.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
+        let header: Vec<String> =
+            reader.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
+        if let [only] = header.as_slice()
+            && let Some(separator) = [';', '\t'].into_iter().find(|c| only.contains(*c))
+        {
+            let what = format!("columns are separated by {separator:?} where a comma is needed");
+            return Err(StatsError::Unreadable(what));
+        }
         let mut rows = Vec::new();
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
@@ -78,6 +85,14 @@ mod tests {
     fn refuses_ragged_rows_empty_tables_and_twin_columns() {
         for bad in ["", "a,b\n", "a,b\n1\n", "a,a\n1,2\n", "\n\n"] {
             assert!(RawTable::from_bytes(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn other_separators_are_named() {
+        for (bad, separator) in [("seed;a;b\n1;2;3\n", "';'"), ("seed\ta\n1\t2\n", "'\\t'")] {
+            let error = RawTable::from_bytes(bad.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(&format!("separated by {separator}")), "{error}");
         }
     }
 }

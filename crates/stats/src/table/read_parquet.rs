@@ -5,19 +5,37 @@
 //! so nothing is lost on the way; `f32` is widened first.
 
 use bytes::Bytes;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
 use super::RawTable;
+use super::contain::contained;
 use crate::error::StatsError;
 
+/// The most entries that are read. Lists of one value take no space in a file, so its length is no bound.
+const MAX_ENTRIES: u64 = 100_000_000;
+
+/// Reads a table. The library panics on some damaged files (parquet 60.1); that is an error here.
 pub(super) fn read(bytes: &[u8]) -> Result<RawTable, StatsError> {
+    let damaged = || StatsError::Unreadable("it is damaged Parquet".into());
+    contained(|| read_sound(bytes)).unwrap_or_else(|| Err(damaged()))
+}
+
+fn read_sound(bytes: &[u8]) -> Result<RawTable, StatsError> {
     let unreadable =
         |error: parquet::errors::ParquetError| StatsError::Unreadable(error.to_string());
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(unreadable)?;
     let schema = reader.metadata().file_metadata().schema();
     let header: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().trim().to_owned()).collect();
+    let stated = reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
+    let stated =
+        stated.fold(0u64, |sum, rows| sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX)));
+    if stated.saturating_mul(header.len() as u64) > MAX_ENTRIES {
+        let what = format!("it states {stated} rows of {} columns", header.len());
+        return Err(StatsError::Unreadable(what));
+    }
     let mut rows = Vec::new();
     for (index, row) in reader.get_row_iter(None).map_err(unreadable)?.enumerate() {
         let row = row.map_err(unreadable)?;

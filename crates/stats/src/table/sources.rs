@@ -1,6 +1,6 @@
 //! Text to sources and cells: layout, pairing, duplicates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::RawTable;
 use crate::error::{StatsError, name_list};
@@ -76,7 +76,8 @@ impl SourceTable {
                 return Err(StatsError::Unreadable(format!("row {line} has no source name")));
             }
             let group = |column: Option<usize>| column.map(|c| row[c].clone());
-            builder.place(source, *line, group(roles.cluster), group(roles.stratum))?;
+            let (cluster, stratum) = (group(roles.cluster), group(roles.stratum));
+            let source = (builder.place(source, *line, cluster, stratum)?, source);
             match value {
                 Some(value) if arm.is_some() || condition.is_some() => {
                     let parts: Vec<&str> =
@@ -103,7 +104,7 @@ impl SourceTable {
         for (index, (source, cell, value)) in values.into_iter().enumerate() {
             let (source, cell) = (source.as_ref(), cell.as_ref());
             // Rows count as in a CSV file, whose header is row 1.
-            builder.place(source, index + 2, None, None)?;
+            let source = (builder.place(source, index + 2, None, None)?, source);
             builder.set(source, cell, index + 2, Cell::of(value))?;
         }
         if builder.cells.is_empty() {
@@ -156,6 +157,7 @@ impl SourceTable {
     /// The same table without the named sources.
     #[must_use]
     pub fn without(&self, left_out: &[String]) -> Self {
+        let left_out: BTreeSet<&String> = left_out.iter().collect();
         let keep: Vec<bool> = self.sources.iter().map(|s| !left_out.contains(s)).collect();
         Self {
             sources: kept(&self.sources, &keep),
@@ -211,35 +213,57 @@ impl Roles {
 /// Cluster and stratum, as far as the table has them.
 type Groups = (Option<String>, Option<String>);
 
-/// Collects rows in any order.
+/// Collects rows in any order. Sources are numbered as they come: a million names are looked up once per
+/// row and sorted once, and not compared all over again for every entry.
 #[derive(Default)]
 struct Builder {
-    groups: BTreeMap<String, (usize, Groups)>,
-    cells: BTreeMap<String, BTreeMap<String, (usize, Cell)>>,
+    numbers: HashMap<String, usize>,
+    /// By number: the row that named the source first, and its groups.
+    groups: Vec<(usize, Groups)>,
+    /// By cell, then by number; absent where no row gave an entry.
+    cells: BTreeMap<String, Vec<Option<(usize, Cell)>>>,
 }
 
 impl Builder {
+    /// The number of a row's source.
     fn place(
         &mut self,
         source: &str,
         line: usize,
         cluster: Option<String>,
         stratum: Option<String>,
-    ) -> Result<(), StatsError> {
+    ) -> Result<usize, StatsError> {
         let groups = (cluster, stratum);
-        let (first, known) =
-            self.groups.entry(source.to_owned()).or_insert_with(|| (line, groups.clone()));
+        let Some(&number) = self.numbers.get(source) else {
+            let number = self.groups.len();
+            self.numbers.insert(source.to_owned(), number);
+            self.groups.push((line, groups));
+            return Ok(number);
+        };
+        let (first, known) = &self.groups[number];
         if *known == groups {
-            return Ok(());
+            return Ok(number);
         }
         Err(StatsError::Unreadable(format!(
             "source {source} is in one cluster or stratum in row {first} and in another in row {line}"
         )))
     }
 
-    fn set(&mut self, source: &str, cell: &str, line: usize, to: Cell) -> Result<(), StatsError> {
-        let column = self.cells.entry(cell.to_owned()).or_default();
-        if let Some((first, _)) = column.insert(source.to_owned(), (line, to)) {
+    fn set(
+        &mut self,
+        (number, source): (usize, &str),
+        cell: &str,
+        line: usize,
+        to: Cell,
+    ) -> Result<(), StatsError> {
+        if !self.cells.contains_key(cell) {
+            self.cells.insert(cell.to_owned(), Vec::new());
+        }
+        let Some(column) = self.cells.get_mut(cell) else { return Ok(()) };
+        if column.len() <= number {
+            column.resize(number + 1, None);
+        }
+        if let Some((first, _)) = column[number].replace((line, to)) {
             let what = format!("[{cell}] of source {source}");
             return Err(StatsError::Duplicate { what, first, second: line });
         }
@@ -247,17 +271,22 @@ impl Builder {
     }
 
     fn finish(self) -> SourceTable {
-        let sources: Vec<String> = self.groups.keys().cloned().collect();
-        let groups: Vec<Groups> = self.groups.into_values().map(|(_, groups)| groups).collect();
+        let mut order: Vec<(String, usize)> = self.numbers.into_iter().collect();
+        order.sort_unstable();
         let cells = self.cells.into_iter().map(|(name, mut column)| {
-            let entry = |s: &String| column.remove(s).map_or(Cell::Empty, |(_, cell)| cell);
-            (name, sources.iter().map(entry).collect())
+            let entry = |(_, number): &(String, usize)| {
+                let given = column.get_mut(*number).and_then(Option::take);
+                given.map_or(Cell::Empty, |(_, cell)| cell)
+            };
+            (name, order.iter().map(entry).collect())
         });
+        let cells = cells.collect();
+        let groups = || order.iter().map(|(_, number)| &self.groups[*number].1);
         SourceTable {
-            cells: cells.collect(),
-            clusters: groups.iter().map(|(cluster, _)| cluster.clone()).collect(),
-            strata: groups.iter().map(|(_, stratum)| stratum.clone()).collect(),
-            sources,
+            cells,
+            clusters: groups().map(|(cluster, _)| cluster.clone()).collect(),
+            strata: groups().map(|(_, stratum)| stratum.clone()).collect(),
+            sources: order.into_iter().map(|(source, _)| source).collect(),
         }
     }
 }

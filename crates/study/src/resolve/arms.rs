@@ -175,6 +175,9 @@ impl Resolver<'_> {
         updates: u64,
     ) -> Result<Vec<u64>, StudyError> {
         let every = self.file.evaluate_every.unwrap_or(EVALUATE_EVERY);
+        if every == 0 {
+            return invalid("evaluate_every = 0".to_owned(), "count updates from 1");
+        }
         let chosen = table.evaluate.clone();
         let evaluations = chosen.unwrap_or_else(|| evaluation_points(start, updates, every));
         let inside = |u: &u64| (start + 1..=updates).contains(u);

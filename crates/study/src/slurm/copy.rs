@@ -26,7 +26,7 @@ impl StudyCopy {
     pub fn read(file: &Path, catalogue: &Catalogue) -> Result<Self, StudyError> {
         let read = RefCell::new(BTreeMap::new());
         let study = Study::load_with(file, catalogue, &|path| {
-            let text = std::fs::read_to_string(path)?;
+            let text = backcut_files::read_text(path)?;
             read.borrow_mut().insert(place(path)?, text.clone());
             Ok(text)
         })?;

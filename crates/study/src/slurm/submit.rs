@@ -120,7 +120,7 @@ impl SubmissionFolder {
     /// Every job that was submitted; `None` if none ever was.
     pub fn jobs(&self) -> Result<Option<Vec<Submitted>>, StudyError> {
         let path = self.jobs_file();
-        let text = match fs::read_to_string(&path) {
+        let text = match backcut_files::read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StudyError::io(&path)(error)),

@@ -84,7 +84,7 @@ pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError>
     records::verify(&store, &ids, ledger.as_ref(), &mut verified)?;
     let here: BTreeSet<Hash> = ids.iter().map(|(id, _)| *id).collect();
     let mut folder =
-        Folder { store: &store, ledger: ledger.as_ref(), here, studies: frozen(&ledger) };
+        Folder { store: &store, ledger: ledger.as_ref(), here, studies: frozen(ledger.as_ref()) };
     let mut planned = BTreeMap::new();
     match noted(&store) {
         Ok(noted) => {
@@ -127,8 +127,8 @@ pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError>
 }
 
 /// The latest form of every frozen study.
-fn frozen(ledger: &Option<Ledger>) -> BTreeMap<String, String> {
-    let entries = ledger.iter().flat_map(Ledger::entries).filter_map(|entry| entry.frozen());
+fn frozen(ledger: Option<&Ledger>) -> BTreeMap<String, String> {
+    let entries = ledger.into_iter().flat_map(Ledger::entries).filter_map(|entry| entry.frozen());
     entries.map(|frozen| (frozen.study.clone(), frozen.canonical.clone())).collect()
 }
 
@@ -170,8 +170,8 @@ fn verify_copied_ledger(store: &Store, verified: &mut Verified) -> Result<(), St
     if !path.exists() {
         return Ok(());
     }
-    let copy = fs::read(&path).map_err(StudyError::io(&path))?;
-    let own = fs::read(store.ledger()).unwrap_or_default();
+    let copy = backcut_files::read(&path).map_err(StudyError::io(&path))?;
+    let own = backcut_files::read(&store.ledger()).unwrap_or_default();
     if !own.starts_with(&copy) {
         verified.problem(format!("{}: not a copy of the folder's ledger", path.display()));
     }

@@ -1,9 +1,9 @@
 //! Records, what lies beside them, and what they started from.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
+use backcut_files::target_of;
 use backcut_ledger::{Hash, Ledger};
 use backcut_training::{Checkpoint, Folder};
 
@@ -89,7 +89,7 @@ fn verify_beside(
     for file in &record.files {
         let beside = folder.path().join(&file.name);
         verified.files += 1;
-        match fs::read(&beside) {
+        match backcut_files::read(&beside) {
             Ok(bytes) if Hash::of(&bytes).to_string() != file.sha256 => {
                 verified
                     .problem(format!("{}: changed since the record was made", beside.display()));
@@ -104,7 +104,7 @@ fn verify_beside(
     }
     for name in list(folder.path())? {
         let is_listed = record.files.iter().any(|file| file.name == name);
-        if !is_listed && !is_temporary(&name) {
+        if !is_listed && target_of(&name).is_none() {
             let path = folder.path().join(&name);
             verified.problem(format!("{}: the record does not list it", path.display()));
         }
@@ -173,7 +173,7 @@ fn strays(store: &Store, verified: &mut Verified) -> Result<(), StudyError> {
             let is_ours =
                 id.parse::<UnitId>().is_ok_and(|id| format!("{:02x}", id.first()) == shelf)
                     && ["", "done.json", "failed.json"].contains(&state);
-            if !is_ours && !is_temporary(name) {
+            if !is_ours && target_of(name).is_none() {
                 verified.problem(format!("{}: no file of a results folder", path.display()));
             }
             let is_done = |end: &str| names.contains(&format!("{id}.{end}.json"));
@@ -186,9 +186,4 @@ fn strays(store: &Store, verified: &mut Verified) -> Result<(), StudyError> {
         }
     }
     Ok(())
-}
-
-/// What a writer has not put in place yet, or left when it was killed.
-fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".tmp")
 }

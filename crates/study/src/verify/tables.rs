@@ -1,7 +1,6 @@
 //! Tables: against the records they were made of, or against each other where those are not handed on.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::path::Path;
 
 use backcut_ledger::Hash;
@@ -51,7 +50,7 @@ pub(super) fn verify(path: &Path, folder: &Folder, verified: &mut Verified) {
 fn verify_sums(folder: &Path, verified: &mut Verified) -> BTreeSet<String> {
     let mut listed = BTreeSet::new();
     let path = folder.join(SUMS);
-    let text = match fs::read_to_string(&path) {
+    let text = match backcut_files::read_text(&path) {
         Ok(text) => text,
         Err(error) => {
             verified.problem(format!("{}: {error}", path.display()));
@@ -66,7 +65,7 @@ fn verify_sums(folder: &Path, verified: &mut Verified) -> BTreeSet<String> {
         let file = folder.join(name);
         verified.tables += 1;
         listed.insert(name.to_owned());
-        match fs::read(&file) {
+        match backcut_files::read(&file) {
             Ok(bytes) if Hash::of(&bytes).to_string() == sum => {}
             Ok(_) => {
                 verified.problem(format!("{}: changed since it was collected", file.display()));
@@ -93,7 +92,7 @@ fn verify_study(
     verified: &mut Verified,
 ) -> Result<(), StudyError> {
     let file = path.join("about.json");
-    let text = fs::read_to_string(&file).map_err(StudyError::io(&file))?;
+    let text = backcut_files::read_text(&file).map_err(StudyError::io(&file))?;
     let about: Json = serde_json::from_str(&text).map_err(|e| StudyError::damaged(&file, e))?;
     let name = about["study"].as_str().unwrap_or_default();
     let Some(canonical) = folder.studies.get(name) else {
@@ -155,7 +154,7 @@ fn against_records(
             verify_rows(&file, &there, &tables.analysis, verified);
             continue;
         }
-        let there = fs::read(&file).map_err(StudyError::io(&file))?;
+        let there = backcut_files::read(&file).map_err(StudyError::io(&file))?;
         // A word in an analysis may have changed since; what is the same row is told by the CSV.
         if there != *bytes && name != "analysis.parquet" {
             let line = first_difference(&there, bytes);
@@ -226,7 +225,7 @@ fn verify_rows(file: &Path, there: &[AnalysisRow], here: &[AnalysisRow], verifie
 /// A table of a folder.
 fn read<R: Row>(folder: &Path, name: &str) -> Result<Vec<R>, StudyError> {
     let path = folder.join(format!("{name}.csv"));
-    let bytes = fs::read(&path).map_err(StudyError::io(&path))?;
+    let bytes = backcut_files::read(&path).map_err(StudyError::io(&path))?;
     from_csv(&bytes).map_err(|error| StudyError::damaged(&path, error))
 }
 
@@ -239,10 +238,8 @@ fn from_tables<'a>(
     let units: Vec<UnitRow> = read(path, names::UNITS)?;
     let curves: Vec<EvaluationRow> = read(path, names::CURVES)?;
     let provenance: Vec<ProvenanceRow> = read(path, names::PROVENANCE)?;
-    let measurements: Vec<MeasurementRow> = match study.measured.is_empty() {
-        true => Vec::new(),
-        false => read(path, names::MEASUREMENTS)?,
-    };
+    let measurements: Vec<MeasurementRow> =
+        if study.measured.is_empty() { Vec::new() } else { read(path, names::MEASUREMENTS)? };
     let mut state: HashMap<Hash, &UnitRow> = HashMap::new();
     state.extend(units.iter().map(|row| (row.unit, row)));
     let mut evaluations: HashMap<Hash, Vec<(u64, f64)>> = HashMap::new();

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::output::write;
 use super::table::defined;
 use crate::exit::{Told as _, Verdict};
+use crate::say::{self, note, out, outln};
 use backcut_text::thousands;
 
 /// Step size and prior variance ((m/s)^2) that the construction is shown with.
@@ -39,16 +40,16 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     if args.define {
-        print!("{}", defined("analytic"));
+        out!("{}", defined("analytic"))?;
         return Ok(Verdict::Fine);
     }
     let params = StudyParams::default();
     let study = run_study(Cpu::detect(), &params).told_at("analytic")?;
     let summary = summarise(&study, params.updates).told_at("analytic")?;
     if args.json {
-        println!("{}", as_json(&study, &summary));
+        say::json(as_json(&study, &summary))?;
     } else {
-        print(&params, &study, &summary);
+        print(&params, &study, &summary)?;
     }
     if let Some(out) = &args.out {
         let tables = [
@@ -59,57 +60,57 @@ pub fn run(args: &Args) -> Result<Verdict> {
         for (name, table) in tables {
             write(&out.join(name), &table)?;
         }
-        eprintln!("wrote three tables to {}", out.display());
+        note!("wrote three tables to {}", out.display());
     }
     Ok(Verdict::Fine)
 }
 
-fn print(params: &StudyParams, study: &AnalyticStudy, summary: &Summary) {
-    println!(
+fn print(params: &StudyParams, study: &AnalyticStudy, summary: &Summary) -> Result<()> {
+    outln!(
         "analytic system: {} seeds x {} couplings x {} optimizers x 2 futures = {} cases",
         params.seeds.len(),
         params.couplings.len(),
         params.optimizers.len(),
         summary.cases
-    );
-    println!(
+    )?;
+    outln!(
         "4 graphs, {} updates each after {} FF updates; {} label updates; {} steps",
         params.updates,
         params.warm_updates,
         thousands(study.label_updates as usize),
         params.steps
-    );
+    )?;
     for (name, share) in &summary.clipped {
-        println!("  optimizer `{name}`: global-norm clip acted on {:.1}%", 100.0 * share);
+        outln!("  optimizer `{name}`: global-norm clip acted on {:.1}%", 100.0 * share)?;
     }
-    println!("\n{:<36} {:>9}   95% over seeds", "agreement with persistent training", "share");
+    outln!("\n{:<36} {:>9}   95% over seeds", "agreement with persistent training", "share")?;
     let line = |name: &str, share: f64, [low, high]: [f64; 2]| {
         let [share, low, high] = [share, low, high].map(|v| 100.0 * v);
-        println!("{name:<36} {share:>8.2}%   [{low:.2}%, {high:.2}%]");
+        outln!("{name:<36} {share:>8.2}%   [{low:.2}%, {high:.2}%]")
     };
     for found in &summary.scores {
-        line(&found.name, found.agreement.share, found.agreement.interval);
+        line(&found.name, found.agreement.share, found.agreement.interval)?;
     }
     let best = &summary.best_fixed;
-    line(&best.name, best.agreement.share, best.agreement.interval);
-    line("labels of the two futures", summary.labels.share, summary.labels.interval);
+    line(&best.name, best.agreement.share, best.agreement.interval)?;
+    line("labels of the two futures", summary.labels.share, summary.labels.interval)?;
     for found in &summary.by_optimizer {
-        line(&format!("  {}", found.name), found.agreement.share, found.agreement.interval);
+        line(&format!("  {}", found.name), found.agreement.share, found.agreement.interval)?;
     }
-    println!("(the best fixed ordering is chosen on these labels)\n");
-    println!("{:<36} {:>9}   95% over seeds", "advantage", "points");
+    outln!("(the best fixed ordering is chosen on these labels)\n")?;
+    outln!("{:<36} {:>9}   95% over seeds", "advantage", "points")?;
     for (name, found) in &summary.advantages {
         let [low, high] = found.interval.map(|v| 100.0 * v);
-        println!("{name:<36} {:>+9.2}   [{low:+.2}, {high:+.2}]", 100.0 * found.difference);
+        outln!("{name:<36} {:>+9.2}   [{low:+.2}, {high:+.2}]", 100.0 * found.difference)?;
     }
     let (eta, q) = SHOWN;
-    println!("\nR(s) = eta (2 - eta) q^2 s^2 / (q + s)^3 at eta = {eta}, q = {q}");
-    println!("{:>10} {:>14} {:>14}", "s / q", "formula", "one step");
+    outln!("\nR(s) = eta (2 - eta) q^2 s^2 / (q + s)^3 at eta = {eta}, q = {q}")?;
+    outln!("{:>10} {:>14} {:>14}", "s / q", "formula", "one step")?;
     for ratio in RATIOS {
         let (formula, step) = (gap(eta, q, ratio * q), gap_from_moments(eta, q, ratio * q));
-        println!("{ratio:>10} {formula:>14.6e} {step:>14.6e}");
+        outln!("{ratio:>10} {formula:>14.6e} {step:>14.6e}")?;
     }
-    println!("largest at s / q = {:.6} (2 by the formula)", found_maximum() / q);
+    outln!("largest at s / q = {:.6} (2 by the formula)", found_maximum() / q)
 }
 
 /// Noise levels, in units of the prior variance, that the construction is shown at.

@@ -11,6 +11,7 @@ use super::output::Results;
 use super::states::{StateArgs, States, reference};
 use super::table::{Look, Table, defined, wrapped};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::out;
 use crate::settings::value;
 
 /// Options of `backcut measure any`.
@@ -47,7 +48,7 @@ impl Args {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
-        print!("{}", defined(&args.kind));
+        out!("{}", defined(&args.kind))?;
         return Ok(Verdict::Fine);
     }
     let measurement = args.measurement()?;

@@ -11,6 +11,7 @@ use super::output::Results;
 use super::states::StateArgs;
 use super::table::{Look, Table, defined, wrapped};
 use crate::exit::{Told as _, Verdict};
+use crate::say::out;
 
 /// Options of `backcut measure chain`.
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
-        print!("{}", defined("chain"));
+        out!("{}", defined("chain"))?;
         return Ok(Verdict::Fine);
     }
     let options = ChainOptions { windows: args.windows as usize };

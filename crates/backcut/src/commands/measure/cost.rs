@@ -17,6 +17,7 @@ use super::output::Results;
 use super::states::{Named, StateArgs, States, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
 use crate::exit::{Told as _, Verdict};
+use crate::say::{note, out, outln};
 use backcut_text::thousands;
 
 /// Updates in a row: the first finds what another cut left in the caches and is not counted.
@@ -44,7 +45,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
-        print!("{}", defined("cost"));
+        out!("{}", defined("cost"))?;
         return Ok(Verdict::Fine);
     }
     let mut cuts = parse_cuts(&args.cuts)?;
@@ -54,7 +55,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     {
         let mut trainer = trainer(&states, state, *cut)?;
         counted_updates(&mut trainer, updates).told()?;
-        println!("{}", tools.executor.describe());
+        outln!("{}", tools.executor.describe())?;
         return Ok(Verdict::Fine);
     }
     if !cuts.contains(&Cut::FF) {
@@ -86,7 +87,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     text += &table(Look(&results.summary), &cuts);
     results.publish("cost", &args.states, &states, &text, &[])?;
     if let Some(hint) = counter.hint(args.instructions) {
-        eprintln!("hint: {hint}");
+        note!("hint: {hint}");
     }
     Ok(Verdict::Fine)
 }

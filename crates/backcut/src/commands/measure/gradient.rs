@@ -12,6 +12,7 @@ use super::states::{StateArgs, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
 use crate::common::parse_cut;
 use crate::exit::{Told as _, Verdict};
+use crate::say::out;
 
 /// Options of `backcut measure gradient`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
-        print!("{}", defined("gradient"));
+        out!("{}", defined("gradient"))?;
         return Ok(Verdict::Fine);
     }
     let cuts = parse_cuts(&args.cuts)?;

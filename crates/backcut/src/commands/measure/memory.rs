@@ -9,6 +9,7 @@ use super::output::{Results, write};
 use super::states::{Named, StateArgs, States};
 use super::table::{Look, Table, defined, wrapped};
 use crate::exit::{Told as _, Verdict};
+use crate::say::out;
 
 /// Options of `backcut measure memory`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
-        print!("{}", defined("memory"));
+        out!("{}", defined("memory"))?;
         return Ok(Verdict::Fine);
     }
     let states = args.states.restore(tools)?;

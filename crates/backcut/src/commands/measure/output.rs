@@ -6,11 +6,11 @@ use anyhow::Result;
 use backcut_measure::{Finding, PERCENTILES, summarise};
 use backcut_tables::rows::FindingRow;
 use backcut_tables::{Plain, to_csv};
-use backcut_training::write_atomically;
 use serde_json::{Value, json};
 
 use super::states::{StateArgs, States};
-use crate::common::cannot_write;
+use crate::common::{self, cannot_write};
+use crate::say::{self, note, out};
 
 /// What was found at every state, and over all of them.
 pub struct Results {
@@ -48,9 +48,9 @@ impl Results {
         figures: &[(&str, String)],
     ) -> Result<()> {
         if args.json {
-            println!("{}", self.json(name, states)?);
+            say::json(self.json(name, states)?)?;
         } else {
-            print!("{text}");
+            out!("{text}")?;
         }
         if let Some(folder) = &args.out {
             let csv = folder.join(format!("{name}.csv"));
@@ -60,7 +60,7 @@ impl Results {
             }
             let names: String =
                 figures.iter().map(|(name, _)| [" ", name, ".svg"].concat()).collect();
-            eprintln!("wrote {}{names}", csv.display());
+            note!("wrote {}{names}", csv.display());
         }
         Ok(())
     }
@@ -112,5 +112,5 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
     }
-    write_atomically(path, bytes).map_err(|e| cannot_write(path, &e))
+    common::write(path, bytes)
 }

@@ -11,6 +11,7 @@ use super::output::Results;
 use super::states::{StateArgs, States, reference};
 use super::table::{Look, Table, defined, wrapped};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::out;
 
 /// Options of `backcut measure probe`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
-        print!("{}", defined("probe"));
+        out!("{}", defined("probe"))?;
         return Ok(Verdict::Fine);
     }
     let states = args.states.restore(tools)?;

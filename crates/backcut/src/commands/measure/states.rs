@@ -24,10 +24,10 @@ pub struct StateArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "checkpoints")]
     study: Option<PathBuf>,
     /// Only these arms and conditions of --study
-    #[arg(long, value_name = "ARM@CONDITION", num_args = 1.., requires = "study")]
+    #[arg(long, value_name = "ARM@CONDITION", num_args = 1.., requires = "study", conflicts_with = "checkpoints")]
     of: Vec<String>,
     /// Only states of --study after this many updates
-    #[arg(long, value_name = "UPDATE", requires = "study")]
+    #[arg(long, value_name = "UPDATE", requires = "study", conflicts_with = "checkpoints")]
     at: Option<u64>,
     /// Print JSON
     #[arg(long)]

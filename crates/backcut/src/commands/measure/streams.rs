@@ -14,6 +14,7 @@ use backcut_tables::{Plain, to_csv};
 
 use super::output::write;
 use crate::exit::{Verdict, user};
+use crate::say::outln;
 use backcut_text::thousands;
 
 /// Options of `backcut measure streams`.
@@ -80,15 +81,15 @@ pub fn run(args: &Args) -> Result<Verdict> {
             }
         }
     }
-    println!(
+    outln!(
         "streams a and b: {} trajectories each, two-sample Kolmogorov-Smirnov",
         thousands(samples[0][0].len())
-    );
-    println!("numbers in common: {shared}");
+    )?;
+    outln!("numbers in common: {shared}")?;
     let mut rows = Vec::new();
     for ((name, _), [a, b]) in QUANTITIES.iter().zip(&samples) {
         let test = kolmogorov_smirnov(a, b)?;
-        println!("  {name:<38} D = {:.5}   p = {:.3}", test.statistic, test.p);
+        outln!("  {name:<38} D = {:.5}   p = {:.3}", test.statistic, test.p)?;
         rows.push(StreamRow {
             quantity: (*name).to_owned(),
             trajectories: a.len() as u64,

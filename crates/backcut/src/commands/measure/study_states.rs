@@ -59,7 +59,7 @@ fn unit_names(tables: &Path) -> BTreeMap<UnitId, (String, String)> {
     for entry in std::fs::read_dir(tables).into_iter().flatten().flatten() {
         let path = entry.path().join(names::UNITS).with_extension("csv");
         // A table that does not read names nothing; `backcut report` says what is wrong with it.
-        let bytes = std::fs::read(path).unwrap_or_default();
+        let bytes = backcut_files::read(&path).unwrap_or_default();
         let rows: Vec<UnitRow> = from_csv(&bytes).unwrap_or_default();
         for row in rows.into_iter().filter(|row| row.what == Work::Train) {
             // A study's own name for a unit is better than a borrower's.

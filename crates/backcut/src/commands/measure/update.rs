@@ -14,6 +14,7 @@ use super::replay::{Replay, replay};
 use super::states::{StateArgs, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
 use crate::exit::{Told as _, Verdict};
+use crate::say::{note, out};
 
 /// Options of `backcut measure update`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +40,7 @@ const LAYERS: [(Layer, &str); 4] = [
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.states.define {
-        print!("{}", defined("update"));
+        out!("{}", defined("update"))?;
         return Ok(Verdict::Fine);
     }
     let cuts = parse_cuts(&args.cuts)?;
@@ -68,7 +69,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     results.publish("update", &args.states, &states, &text, &[("update", figure(look))])?;
     let failed = replays.iter().any(Replay::is_broken);
     if failed && args.states.json {
-        eprint!("{}", Replay::report(&replays, &states));
+        note!("{}", Replay::report(&replays, &states).trim_end());
     }
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
 }

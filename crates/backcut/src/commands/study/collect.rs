@@ -10,6 +10,7 @@ use backcut_tables::rows::AnalysisRow;
 
 use super::Target;
 use crate::exit::{Told as _, Verdict};
+use crate::say::{out, outln};
 
 /// Options of `backcut study collect`.
 #[derive(Debug, clap::Args)]
@@ -33,8 +34,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let folder =
         args.tables.as_ref().map_or_else(|| store.tables(&study.name), |t| t.join(&study.name));
     let analysis = collect(&study, &plan, &store, &folder, &args.parts, args.parquet)?;
-    print!("{}", verdicts(&analysis));
-    println!("tables: {}", folder.display());
+    out!("{}", verdicts(&analysis))?;
+    outln!("tables: {}", folder.display())?;
     let failed = analysis.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
 }
@@ -60,9 +61,9 @@ pub fn collect(
         .filter(|(state, count)| **state != UnitState::Done && *count > 0)
         .map(|(state, count)| format!("{count} {}", state.word()))
         .collect();
-    println!("{}: {} of {} units done", study.name, states[0], plan.units.len());
+    outln!("{}: {} of {} units done", study.name, states[0], plan.units.len())?;
     if !missing.is_empty() {
-        println!("  {} (rows without a value in the tables)", missing.join(", "));
+        outln!("  {} (rows without a value in the tables)", missing.join(", "))?;
     }
     Ok(tables.analysis)
 }

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_ledger::{Body, Stamp, Utc, timestamp};
 use backcut_study::{Store, StudyError, Tools, commit};
 
 use super::{OUT, Target};
-use crate::common::cannot_write;
+use crate::common::write;
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::outln;
 use backcut_text::counted;
 
 /// Options of `backcut study freeze`.
@@ -55,16 +56,16 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let (study, plan, store) =
             Target { file: file.clone(), out: args.out.clone() }.open(tools)?;
         let head = commit::freeze(&study, &plan, &store, now()).told()?;
-        println!("frozen: study {} ({} units)", study.name, plan.units.len());
+        outln!("frozen: study {} ({} units)", study.name, plan.units.len())?;
         for family in &study.families {
-            println!(
+            outln!(
                 "  {}: {}, asks to be {}",
                 family.table.name,
                 counted(family.params.contrasts.len(), "contrast"),
                 family.asks
-            );
+            )?;
         }
-        println!("head    {head}");
+        outln!("head    {head}")?;
     }
     if let Some(path) = &args.timestamp_request {
         let ledger = commit::ledger(&store).told()?;
@@ -72,8 +73,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             let what = "the ledger is empty: there is nothing to stamp";
             return Err(user(what, "freeze a study first"));
         }
-        write(path, &timestamp::request(ledger.head()))?;
-        println!("query   {} for head {}", path.display(), ledger.head());
+        write(path, timestamp::request(ledger.head()))?;
+        outln!("query   {} for head {}", path.display(), ledger.head())?;
     }
     if let (Some(path), Some(trust)) = (&args.timestamp_response, &args.trust) {
         stamp(&store, path, trust)?;
@@ -82,7 +83,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 }
 
 fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = backcut_files::read(path).map_err(|error| {
         user(format!("{}: {error}", path.display()), "give the authority's response")
     })?;
     let mut ledger = commit::ledger(store).told()?;
@@ -94,20 +95,14 @@ fn stamp(store: &Store, path: &Path, trust: &Path) -> Result<()> {
     let body = Stamp::of_response(&bytes).map_err(refuse)?;
     debug_assert!(matches!(body, Body::Timestamp(_)));
     ledger.append(now(), body).map_err(StudyError::from).told()?;
-    println!("stamped the head at {} by {}", read.time, read.authority);
+    outln!("stamped the head at {} by {}", read.time, read.authority)?;
     Ok(())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes)
-        .map_err(|error| cannot_write(path, &error))
-        .context("failed to write the query")
 }
 
 /// Runs `backcut study amend`.
 pub fn amend(args: &AmendArgs, tools: Tools) -> Result<Verdict> {
     let (study, plan, store) = args.target.open(tools)?;
     let head = commit::amend(&study, &plan, &store, now(), &args.reason).told()?;
-    println!("amended: study {}\nhead    {head}", study.name);
+    outln!("amended: study {}\nhead    {head}", study.name)?;
     Ok(Verdict::Fine)
 }

@@ -9,6 +9,7 @@ use backcut_systems::Catalogue;
 use clap::Subcommand;
 
 use crate::exit::{Told as _, Verdict};
+use crate::say::out;
 
 pub mod collect;
 pub mod freeze;
@@ -64,11 +65,11 @@ enum Command {
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     match &args.command {
         Command::Template => {
-            print!("{}", builtin::TEMPLATE);
+            out!("{}", builtin::TEMPLATE)?;
             Ok(Verdict::Fine)
         }
         Command::Schema => {
-            print!("{}", backcut_study::file::schema());
+            out!("{}", backcut_study::file::schema())?;
             Ok(Verdict::Fine)
         }
         Command::Plan(args) => plan::run(args, tools),

@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::Target;
 use crate::exit::{Told as _, Verdict};
-use backcut_text::{counted, thousands};
+use crate::say::{self, outln};
+use backcut_text::{counted, escape, thousands};
 
 /// How long the machine is measured.
 const MEASURE: Duration = Duration::from_secs(2);
@@ -72,66 +73,66 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             "updates_left": total.left_updates, "bytes": total.bytes,
             "seconds_on_one_core": seconds, "cores": cores, "list": units,
         });
-        println!("{}", serde_json::to_string_pretty(&value)?);
+        say::json(serde_json::to_string_pretty(&value)?)?;
         return Ok(Verdict::Fine);
     }
-    println!("{}: {}", study.name, study.title);
-    println!();
+    outln!("{}: {}", study.name, escape::plain(&study.title))?;
+    outln!()?;
     for arm in &study.arms {
         let grid = &study.grids[arm.grid];
         let reused = arm.origin.as_ref().map_or(String::new(), |o| format!("  (reused from {o})"));
         let from = arm
             .from
             .map_or(String::new(), |(p, at)| format!(" from {} at {at}", study.arms[p].name));
-        println!(
+        outln!(
             "  {:<10} {:<6} {} x {}, to update {}{from}{reused}",
             arm.name,
             arm.cut.to_string(),
             counted(arm.conditions.len(), "condition"),
             counted(grid.sources.len(), "source"),
             arm.updates,
-        );
+        )?;
     }
     if !study.measured.is_empty() {
-        println!(
+        outln!(
             "  {} measurements per source and condition, by kind and state",
             study.measured.len()
-        );
+        )?;
     }
-    println!();
-    println!("  units     {} ({} done)", thousands(plan.units.len()), thousands(total.done));
-    println!(
+    outln!()?;
+    outln!("  units     {} ({} done)", thousands(plan.units.len()), thousands(total.done))?;
+    outln!(
         "  updates   {} ({} left)",
         thousands(total.updates as usize),
         thousands(total.left_updates as usize)
-    );
+    )?;
     if let (Some(seconds), Some(Speed { update, panel })) = (seconds, speed) {
         let words = words(seconds / cores as f64);
-        println!("  time      about {words} on {cores} cores");
-        println!(
+        outln!("  time      about {words} on {cores} cores")?;
+        outln!(
             "            (measured now: {:.2} ms an update, {:.0} ms a panel)",
             1e3 * update,
             1e3 * panel
-        );
+        )?;
     }
-    println!("  disk      about {:.1} MB", total.bytes as f64 / 1e6);
+    outln!("  disk      about {:.1} MB", total.bytes as f64 / 1e6)?;
     for family in &study.families {
-        println!(
+        outln!(
             "  family    {}: {}, asks to be {}",
             family.table.name,
             counted(family.params.contrasts.len(), "contrast"),
             family.asks
-        );
+        )?;
     }
     if args.units {
-        println!();
+        outln!()?;
         for unit in 0..plan.units.len() as u32 {
             let state = states[unit as usize].word();
-            println!(
+            outln!(
                 "{}  {state:<11}  {}",
                 plan.units[unit as usize].id.short(),
                 plan.words(&study, unit)
-            );
+            )?;
         }
     }
     Ok(Verdict::Fine)

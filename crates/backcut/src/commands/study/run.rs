@@ -16,8 +16,10 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::Target;
 use super::plan::words;
 use super::slurm::{self, SlurmArgs};
+use crate::common::jobs;
 use crate::exit::{Told as _, Verdict, user};
-use backcut_text::thousands;
+use crate::say::{note, outln};
+use backcut_text::{escape, thousands};
 
 /// Options of `backcut study run`.
 #[derive(Debug, Clone, clap::Args)]
@@ -76,9 +78,8 @@ pub fn seconds(name: &str, value: f64) -> Result<Duration> {
 
 impl Args {
     fn options(&self) -> Result<RunOptions> {
-        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(RunOptions {
-            jobs: self.jobs.unwrap_or(cores),
+            jobs: jobs(self.jobs)?,
             shard: self.shard.as_deref().map(parse_shard).transpose()?,
             only_failed: self.only_failed,
             fail_fast: self.fail_fast,
@@ -139,7 +140,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let stop = stop_on_signals()?;
     let tally = run_study(&study, &plan, &store, tools, &options, &stop)?;
     if stop.load(Ordering::Relaxed) && tally.left > 0 {
-        eprintln!("stopped; the same command goes on where it stopped");
+        note!("stopped; the same command goes on where it stopped");
         return Ok(Verdict::Interrupted);
     }
     Ok(if tally.failed + tally.blocked > 0 { Verdict::Failed } else { Verdict::Fine })
@@ -174,11 +175,11 @@ fn dry_run(study: &Study, plan: &Plan, store: &Store, options: &RunOptions) -> R
             Some(backcut_study::Recorded::Done) => false,
         };
         if is_ours && is_due {
-            println!("{}  {}", plan.units[unit as usize].id.short(), plan.words(study, unit));
+            outln!("{}  {}", plan.units[unit as usize].id.short(), plan.words(study, unit))?;
             count += 1;
         }
     }
-    println!("{} units would be computed", thousands(count));
+    outln!("{} units would be computed", thousands(count))?;
     Ok(Verdict::Fine)
 }
 
@@ -186,7 +187,7 @@ fn dry_run(study: &Study, plan: &Plan, store: &Store, options: &RunOptions) -> R
 pub fn note_if_not_frozen(study: &Study, store: &Store) -> Result<()> {
     let ledger = commit::ledger(store).told()?;
     if ledger.latest_entry(&study.name).is_none() && !study.families.is_empty() {
-        eprintln!("note: study {} is not frozen: no row of it can be prespecified", study.name);
+        note!("note: study {} is not frozen: no row of it can be prespecified", study.name);
     }
     Ok(())
 }
@@ -219,7 +220,7 @@ pub fn run_study(
             words += &format!(", {count} {what}");
         }
     }
-    eprintln!("{words} in {}", words_of(view.began.elapsed()));
+    note!("{words} in {}", words_of(view.began.elapsed()));
     Ok(tally)
 }
 
@@ -262,9 +263,9 @@ impl<'a> View<'a> {
     fn say(&self, line: &str) {
         match &self.bars {
             Some((multi, _)) => {
-                let _ = multi.println(line); // a terminal that went away
+                let _ = multi.println(escape::lines(line)); // a terminal that went away
             }
-            None => eprintln!("{line}"),
+            None => note!("{line}"),
         }
     }
 
@@ -279,8 +280,8 @@ impl<'a> View<'a> {
                     let work = self.plan.work(self.study, *unit);
                     let style = ProgressStyle::with_template("  {prefix:44!} {pos:>5}/{len}")
                         .unwrap_or_else(|_| ProgressStyle::default_bar());
-                    let bar =
-                        multi.add(ProgressBar::new(work).with_style(style).with_prefix(words));
+                    let bar = ProgressBar::new(work).with_prefix(escape::plain(&words));
+                    let bar = multi.add(bar.with_style(style));
                     self.lines.insert(*unit, (bar, 0));
                 }
             }
@@ -324,10 +325,10 @@ impl<'a> View<'a> {
         let (name, units, updates) = (&self.study.name, self.units_done, self.done as usize);
         let left = self.total.saturating_sub(self.done) as f64;
         if self.done == 0 || left == 0.0 {
-            eprintln!("{name}: {units} units");
+            note!("{name}: {units} units");
         } else {
             let left = left / self.done as f64 * self.began.elapsed().as_secs_f64();
-            eprintln!(
+            note!(
                 "{name}: {units} units, {} updates, about {} left",
                 thousands(updates),
                 words(left)

@@ -15,6 +15,7 @@ use backcut_study::{Study, Tools, commit};
 use super::freeze::now;
 use super::{Target, is_builtin};
 use crate::exit::{Told as _, Verdict, user};
+use crate::say::{note, outln};
 use backcut_text::thousands;
 
 /// On a shared file system a sign of life may be seen late; so others are given longer than here.
@@ -160,7 +161,7 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
     let options = asked.slurm.options();
     let tasks = options.nodes.map_or(1, NonZeroU32::get);
     let Some(shards) = Shards::deal(&plan, &due, options.units_per_task.get(), tasks) else {
-        println!("{}: nothing is missing: {}", study.name, summary(&states));
+        outln!("{}: nothing is missing: {}", study.name, summary(&states))?;
         return Ok(Verdict::Fine);
     };
     warn_of_jobs(&submissions)?;
@@ -180,9 +181,9 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
     if asked.dry_run {
         let number = submissions.next().told()?;
         for (kind, text) in scripts(number)? {
-            println!("# {}\n{text}", submissions.script(number, kind).display());
+            outln!("# {}\n{text}", submissions.script(number, kind).display())?;
         }
-        eprintln!("{}: nothing was submitted", describe(&study, &shards));
+        note!("{}: nothing was submitted", describe(&study, &shards));
         return Ok(Verdict::Fine);
     }
     scripts(0)?; // what can not be written should fail before anything is
@@ -215,10 +216,10 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
         submissions.note(&submitted).told()?;
         if kind == Kind::Array {
             commit::admit(&study, &plan, &store).told()?;
-            println!("{}", describe(&study, &shards));
+            outln!("{}", describe(&study, &shards))?;
         }
         let word = if kind == Kind::Array { "array" } else { "collect" };
-        println!("  {word:<8} job {job:<8} slurm/{}", submitted.script);
+        outln!("  {word:<8} job {job:<8} slurm/{}", submitted.script)?;
         array = Some(job);
     }
     Ok(Verdict::Fine)
@@ -252,12 +253,12 @@ fn warn_of_jobs(submissions: &SubmissionFolder) -> Result<()> {
     let Some(jobs) = submissions.jobs().told()? else { return Ok(()) };
     let arrays: Vec<u64> = jobs.iter().filter(|j| j.kind == Kind::Array).map(|j| j.job).collect();
     match ask(&arrays) {
-        Queue::Silent(why) => eprintln!("note: earlier jobs can not be looked up: {why}"),
+        Queue::Silent(why) => note!("note: earlier jobs can not be looked up: {why}"),
         Queue::Tasks(found) if found.is_empty() => {}
         queue @ Queue::Tasks(_) => {
             let ids: Vec<String> = queue.jobs().iter().map(u64::to_string).collect();
-            eprintln!("warning: this study's jobs are still in the queue: {}", tasks(&queue));
-            eprintln!("hint: to have only the new ones, first `scancel {}`", ids.join(" "));
+            note!("warning: this study's jobs are still in the queue: {}", tasks(&queue));
+            note!("hint: to have only the new ones, first `scancel {}`", ids.join(" "));
         }
     }
     Ok(())

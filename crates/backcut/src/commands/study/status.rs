@@ -12,6 +12,7 @@ use serde_json::json;
 use super::Target;
 use super::slurm::tasks;
 use crate::exit::{Told as _, Verdict};
+use crate::say::{self, outln};
 use backcut_text::thousands;
 
 /// Options of `backcut study status`.
@@ -45,13 +46,13 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
                 Queue::Tasks(_) => json!({ "queue": queue.states() }),
             };
         }
-        println!("{}", serde_json::to_string_pretty(&value)?);
+        say::json(serde_json::to_string_pretty(&value)?)?;
         return Ok(Verdict::Fine);
     }
-    println!("{}: {} units", study.name, thousands(plan.units.len()));
+    outln!("{}: {} units", study.name, thousands(plan.units.len()))?;
     for (state, count) in UnitState::ALL.iter().zip(counts) {
         if count > 0 {
-            println!("  {:<12} {:>8}", state.word(), thousands(count));
+            outln!("  {:<12} {:>8}", state.word(), thousands(count))?;
         }
     }
     frozen(&study, &store)?;
@@ -59,12 +60,12 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     failures(&study, &plan, &store, &states)?;
     if args.units {
         for (unit, state) in states.iter().enumerate().filter(|(_, s)| **s != UnitState::Done) {
-            println!(
+            outln!(
                 "{}  {:<11}  {}",
                 plan.units[unit].id.short(),
                 state.word(),
                 plan.words(&study, unit as u32)
-            );
+            )?;
         }
     }
     Ok(Verdict::Fine)
@@ -74,10 +75,10 @@ fn frozen(study: &Study, store: &Store) -> Result<()> {
     let ledger = commit::ledger(store).told()?;
     match ledger.latest_entry(&study.name) {
         Some(entry) if entry.frozen().is_some_and(|f| f.canonical == study.canonical) => {
-            println!("  frozen       {} in entry {}", entry.utc, entry.index);
+            outln!("  frozen       {} in entry {}", entry.utc, entry.index)?;
         }
-        Some(entry) => println!("  frozen       {}, but the file has changed since", entry.utc),
-        None => println!("  not frozen"),
+        Some(entry) => outln!("  frozen       {}, but the file has changed since", entry.utc)?,
+        None => outln!("  not frozen")?,
     }
     Ok(())
 }
@@ -96,19 +97,19 @@ fn in_queue(study: &Study, store: &Store) -> Result<Option<(Vec<u64>, Queue)>> {
 fn queue(study: &Study, store: &Store) -> Result<()> {
     let Some((jobs, queue)) = in_queue(study, store)? else { return Ok(()) };
     match &queue {
-        Queue::Silent(why) => println!("  Slurm        no answer: {why}"),
+        Queue::Silent(why) => outln!("  Slurm        no answer: {why}")?,
         Queue::Tasks(found) if found.is_empty() => {
-            println!("  Slurm        nothing in the queue, of {} jobs submitted", jobs.len());
+            outln!("  Slurm        nothing in the queue, of {} jobs submitted", jobs.len())?;
         }
         queue @ Queue::Tasks(_) => {
             let ids: Vec<String> = queue.jobs().iter().map(u64::to_string).collect();
-            println!("  Slurm        {} (jobs {})", tasks(queue), ids.join(" "));
+            outln!("  Slurm        {} (jobs {})", tasks(queue), ids.join(" "))?;
             let mut reasons: Vec<&str> =
                 queue.tasks().iter().filter_map(|task| task.reason.as_deref()).collect();
             reasons.sort_unstable();
             reasons.dedup();
             if !reasons.is_empty() {
-                println!("               waiting for: {}", reasons.join(", "));
+                outln!("               waiting for: {}", reasons.join(", "))?;
             }
         }
     }
@@ -122,11 +123,11 @@ fn failures(study: &Study, plan: &Plan, store: &Store, states: &[UnitState]) -> 
     for &unit in failed.iter().take(20) {
         let summary = Summary::load(store, &plan.units[unit].id, Recorded::Failed).told()?;
         if let OutcomeSummary::Failed { what } = summary.outcome {
-            println!("  failed: {}: {what}", plan.words(study, unit as u32));
+            outln!("  failed: {}: {what}", plan.words(study, unit as u32))?;
         }
     }
     if failed.len() > 20 {
-        println!("  and {} more failures", failed.len() - 20);
+        outln!("  and {} more failures", failed.len() - 20)?;
     }
     Ok(())
 }

@@ -6,7 +6,8 @@ use anyhow::Result;
 use backcut_study::replay::Depth;
 use backcut_study::{Store, Tools, replay, verify};
 
-use crate::exit::{Told as _, Verdict};
+use crate::exit::{Told as _, Verdict, user};
+use crate::say::{note, outln};
 use backcut_tables::rows::FreezeRow;
 use backcut_text::{counted, thousands};
 
@@ -40,18 +41,18 @@ pub struct ReplayArgs {
 pub fn run(args: &Args) -> Result<Verdict> {
     let found = verify::verify(&args.dir, args.trust.as_deref()).told()?;
     for note in found.notes.iter().take(20) {
-        eprintln!("note: {note}");
+        note!("note: {note}");
     }
     if found.notes.len() > 20 {
-        eprintln!("note: and {} more", found.notes.len() - 20);
+        note!("note: and {} more", found.notes.len() - 20);
     }
     for problem in &found.problems {
-        println!("problem: {problem}");
+        outln!("problem: {problem}")?;
     }
     for line in frozen(&found.freezes) {
-        println!("{line}");
+        outln!("{line}")?;
     }
-    println!(
+    outln!(
         "{} ledger entries, {} records, {} files beside them, {} table files: {}",
         found.entries,
         thousands(found.records),
@@ -62,7 +63,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         } else {
             format!("{} problems", found.problems.len())
         }
-    );
+    )?;
     Ok(if found.is_sound() { Verdict::Fine } else { Verdict::Failed })
 }
 
@@ -85,6 +86,9 @@ fn frozen(rows: &[FreezeRow]) -> Vec<String> {
 
 /// Runs `backcut study replay`.
 pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
+    if args.sample == 0 {
+        return Err(user("--sample 0 replays nothing", "replay at least one unit"));
+    }
     let store = Store::new(&args.dir);
     let units = replay::sample(&store, args.sample, args.seed).told()?;
     let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
@@ -99,8 +103,8 @@ pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
             Err(what) => format!("DIFFERENT: {what}"),
         };
         same += usize::from(replayed.outcome.is_ok());
-        println!("{}  {words}  ({:.1} s)", unit.short(), replayed.seconds);
+        outln!("{}  {words}  ({:.1} s)", unit.short(), replayed.seconds)?;
     }
-    println!("{same} of {} replayed units came out the same, bit by bit", units.len());
+    outln!("{same} of {} replayed units came out the same, bit by bit", units.len())?;
     Ok(if same == units.len() { Verdict::Fine } else { Verdict::Failed })
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ use backcut_study::{Plan, Store, Study, Tools, UnitId, commit};
 
 use super::{OUT, Target, load};
 use crate::exit::{Told as _, Verdict, user};
-use backcut_text::thousands;
+use crate::say::{self, out};
+use backcut_text::{escape, thousands};
 
 /// Bars of a curve, lowest first.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -62,10 +63,9 @@ fn repeat(args: &Args, look: impl Fn() -> Result<(String, [usize; 6])>) -> Resul
     let is_screen = std::io::stdout().is_terminal() && !args.once;
     loop {
         let (text, states) = look()?;
-        let mut out = std::io::stdout().lock();
-        let clear = if is_screen { "\x1b[H\x1b[2J" } else { "" };
-        write!(out, "{clear}{text}")?;
-        out.flush()?;
+        say::raw(if is_screen { "\x1b[H\x1b[2J" } else { "" })?;
+        out!("{text}")?;
+        say::flush()?;
         let [done, _, _, failed, blocked, _] = states;
         if args.once || done + failed + blocked == states.iter().sum::<usize>() {
             return Ok(if failed > 0 { Verdict::Failed } else { Verdict::Fine });
@@ -133,7 +133,7 @@ fn others(states: [usize; 6], before: &str) -> String {
 /// One look.
 fn view(results: &Results) -> String {
     let states = counts(&results.states);
-    let mut text = format!("{}: {}\n", results.study.name, results.study.title);
+    let mut text = format!("{}: {}\n", results.study.name, escape::plain(&results.study.title));
     let _ = writeln!(text, "{}{}", bar(states, 40), others(states, "\n"));
     text.push('\n');
     curves(results, &mut text);

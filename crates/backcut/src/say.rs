@@ -1,0 +1,81 @@
+//! What a command says: data to standard output, messages to standard error.
+//!
+//! The only place that prints. Data that can not be written is an error, [`Unsaid`], because whoever
+//! asked for it does not have it; a message that can not be written is not, because the work does not
+//! depend on it. Text of files (titles, names, notes) may reach a terminal from here, so whatever
+//! would act on it is shown by its code point instead ([`backcut_text::escape::lines`]).
+
+use std::fmt;
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use backcut_text::escape;
+
+/// Standard output did not take what was written to it.
+#[derive(Debug)]
+pub struct Unsaid(io::Error);
+
+impl Unsaid {
+    /// Whether the reader has left, as `head` does: no failure.
+    pub fn is_closed_pipe(&self) -> bool {
+        self.0.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+impl fmt::Display for Unsaid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failed to write to standard output: {}", self.0)
+    }
+}
+
+impl std::error::Error for Unsaid {}
+
+impl From<io::Error> for Unsaid {
+    fn from(error: io::Error) -> Self {
+        Self(error)
+    }
+}
+
+/// Writes bytes that are a file's content, such as a page or a script, as they are.
+pub fn raw(bytes: impl AsRef<[u8]>) -> Result<()> {
+    Ok(io::stdout().write_all(bytes.as_ref()).map_err(Unsaid)?)
+}
+
+/// Writes text. Use [`out!`] and [`outln!`].
+pub fn text(text: fmt::Arguments<'_>, end: &str) -> Result<()> {
+    raw(escape::lines(&text.to_string()) + end)
+}
+
+/// Writes a line of JSON; characters that would act on a terminal are escaped as JSON has it.
+pub fn json(json: impl fmt::Display) -> Result<()> {
+    raw(escape::json(&json.to_string()) + "\n")
+}
+
+/// Writes a message, if anybody listens. Use [`note!`].
+pub fn message(text: fmt::Arguments<'_>) {
+    let text = escape::lines(&text.to_string());
+    let _ = writeln!(io::stderr(), "{text}"); // a closed terminal or a full log ends no work
+}
+
+/// What is still held back goes out.
+pub fn flush() -> Result<()> {
+    Ok(io::stdout().flush().map_err(Unsaid)?)
+}
+
+/// `print!`, as a `Result`.
+macro_rules! out {
+    ($($words:tt)*) => { $crate::say::text(format_args!($($words)*), "") };
+}
+
+/// `println!`, as a `Result`.
+macro_rules! outln {
+    () => { $crate::say::text(format_args!(""), "\n") };
+    ($($words:tt)*) => { $crate::say::text(format_args!($($words)*), "\n") };
+}
+
+/// `eprintln!` that never fails.
+macro_rules! note {
+    ($($words:tt)*) => { $crate::say::message(format_args!($($words)*)) };
+}
+
+pub(crate) use {note, out, outln};
