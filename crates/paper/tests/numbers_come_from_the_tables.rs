@@ -85,7 +85,7 @@ fn a_mean_of_the_same_sign_can_be_decided_otherwise() {
             value: 1.0,
             interval: Some([0.5, 2.0]),
             kind: String::new(),
-            status: Status::Confirmatory,
+            status: Status::Confirmatory.into(),
             why: String::new(),
             verdict: verdict.parse().ok(),
             n: 28,
