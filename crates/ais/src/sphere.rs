@@ -124,6 +124,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_date_line_is_nowhere() {
+        for east in [10.0, -10.0f64] {
+            let from = [0.5, wrapped(PI - east.signum() * 1e-5)];
+            let to = step(from, [3.0, east], 300);
+            assert!(from[1] * to[1] < 0.0, "it is crossed");
+            let found = velocity(from, to, 300);
+            assert!((found[0] - 3.0).abs() < 1e-9 && (found[1] - east).abs() < 1e-9, "{found:?}");
+            assert!((near_km(from, to) / km_per_knot(300) - 109f64.sqrt()).abs() < 1e-5);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_velocity_reproduces_its_step(

@@ -90,20 +90,22 @@ fn silence_cuts_and_stays_are_taken_out() {
 
 #[test]
 fn the_date_line_is_nowhere() {
-    // East at about ten knots from 179.5 degrees.
-    let east: Vec<_> = (0..300)
-        .map(|m| {
-            let lon = 179.5 + f64::from(m) / 360.0;
-            let lon = if lon >= 180.0 { lon - 360.0 } else { lon };
-            ("366999999", Report::at(60 * i64::from(m) + 7, 5.0, lon))
-        })
-        .collect();
-    let (counts, segments) = clean(short(5), &east);
-    assert_eq!([counts.too_fast, segments.len() as u64], [0, 1]);
-    for two in segments[0].places.windows(2) {
-        let step = i64::from(two[1].lon_e7) - i64::from(two[0].lon_e7);
-        let step = step.rem_euclid(3_600_000_000);
-        assert!((step - 138_889).abs() < 3, "{two:?}");
+    // At about ten knots across 180 degrees, eastwards and westwards.
+    for direction in [1.0, -1.0] {
+        let way: Vec<_> = (0..300)
+            .map(|m| {
+                let lon = direction * (179.5 + f64::from(m) / 360.0);
+                let lon = if lon.abs() >= 180.0 { lon - 360.0 * direction } else { lon };
+                ("366999999", Report::at(60 * i64::from(m) + 7, 5.0, lon))
+            })
+            .collect();
+        let (counts, segments) = clean(short(5), &way);
+        assert_eq!([counts.too_fast, segments.len() as u64], [0, 1]);
+        for two in segments[0].places.windows(2) {
+            let step = i64::from(two[1].lon_e7) - i64::from(two[0].lon_e7);
+            let step = (step * direction as i64).rem_euclid(3_600_000_000);
+            assert!((step - 138_889).abs() < 3, "{two:?}");
+        }
     }
 }
 
