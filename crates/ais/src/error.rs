@@ -99,7 +99,7 @@ impl Hinted for AisError {
             Self::Bomb { .. } => {
                 "if you trust the file, unpack it yourself and name what comes out"
             }
-            Self::TooManyVessels { .. } => "import fewer files at a time, or raise the limit",
+            Self::TooManyVessels { .. } => "import fewer files at a time",
             Self::Setting { .. } => "the defaults are listed in docs/vessel-data.md",
             Self::StoreExists(_) => "name another folder, or remove that one first",
             Self::BadStore { .. } => "import the files again into a new folder",

@@ -36,6 +36,9 @@ pub struct Manifest {
     pub open_hash: Hash,
     /// The hash of the reserved part.
     pub reserved_hash: Hash,
+    /// The hashes of the two files as they lie on disk, the open one first: damage is found before
+    /// anybody takes a file apart.
+    pub files: [Hash; 2],
     /// Seconds from place to place.
     pub step_seconds: u32,
     /// The reserved vessels.

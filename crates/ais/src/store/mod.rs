@@ -7,7 +7,8 @@
 //! | `store.json` | format, step, hashes, rules, counts, sources; written last |
 //!
 //! Rows are ordered by vessel and time whatever the order of the files was, so the same positions give
-//! the same bytes. Hashes are of the content, not of the files: another compression is the same data.
+//! the same bytes. What names the data is a hash of the content, whatever the compression; hashes of the
+//! files stand beside it, because the Parquet reader panics on damaged ones and must not see them.
 
 mod columns;
 mod manifest;

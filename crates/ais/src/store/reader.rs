@@ -9,6 +9,7 @@ use super::columns::read;
 use super::manifest::Manifest;
 use super::{FORMAT, MANIFEST, RESERVED, TRACKS};
 use crate::error::AisError;
+use crate::read::hash_file;
 use crate::segment::Segment;
 use crate::tracks::{Reserved, Tracks, hash_of, merged, whole_hash};
 
@@ -33,8 +34,12 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest, AisError> {
 /// Reads a store into memory and checks it against its hashes.
 pub fn open(folder: &Path, reserved: Reserved) -> Result<Tracks, AisError> {
     let manifest = read_manifest(folder)?;
-    let part = |name: &str, want: Hash, is_reserved: bool| -> Result<Vec<Segment>, AisError> {
+    let [tracks_file, reserved_file] = manifest.files;
+    let part = |name: &str, file: Hash, want: Hash, is_reserved: bool| {
         let path = folder.join(name);
+        if hash_file(&path)?.0 != file {
+            return Err(AisError::store(&path, "it is not the file that store.json names"));
+        }
         let segments = read(&path, manifest.step_seconds)?;
         if hash_of(&segments) != want {
             return Err(AisError::store(&path, "its content is not what store.json says"));
@@ -47,9 +52,9 @@ pub fn open(folder: &Path, reserved: Reserved) -> Result<Tracks, AisError> {
         }
         Ok(segments)
     };
-    let mut segments = part(TRACKS, manifest.open_hash, false)?;
+    let mut segments = part(TRACKS, tracks_file, manifest.open_hash, false)?;
     if reserved == Reserved::Included {
-        segments = merged(segments, part(RESERVED, manifest.reserved_hash, true)?);
+        segments = merged(segments, part(RESERVED, reserved_file, manifest.reserved_hash, true)?);
     }
     Ok(Tracks::assembled(manifest.step_seconds, segments, manifest.hash, manifest.reserved))
 }

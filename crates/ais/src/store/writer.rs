@@ -17,7 +17,7 @@ use super::{FORMAT, MANIFEST, RESERVED, TRACKS};
 use crate::clean::Rules;
 use crate::error::AisError;
 use crate::model::{Shape, moving_starts, separate_windows};
-use crate::read::Source;
+use crate::read::{Source, hash_file};
 use crate::segment::{Place, Segment};
 use crate::tracks::{ContentHash, choose_reserved, whole_hash};
 
@@ -102,6 +102,7 @@ impl StoreWriter {
         self.spill.flush().map_err(&io)?;
         let spill = self.spill.get_ref().try_clone().map_err(&io)?;
         let mut spill = BufReader::with_capacity(1 << 16, spill);
+        let [tracks, apart] = [TRACKS, RESERVED].map(|name| self.folder.join(name));
         let open_hash = self.write_part(TRACKS, &mut spill, &names, false)?;
         let reserved_hash = self.write_part(RESERVED, &mut spill, &names, true)?;
         let step_seconds = self.rules.step_seconds;
@@ -110,6 +111,7 @@ impl StoreWriter {
             hash: whole_hash(step_seconds, open_hash, reserved_hash),
             open_hash,
             reserved_hash,
+            files: [hash_file(&tracks)?.0, hash_file(&apart)?.0],
             step_seconds,
             reserved: names.into_iter().collect(),
             rules: self.rules.clone(),

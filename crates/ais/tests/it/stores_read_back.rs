@@ -3,6 +3,8 @@
 use backcut_ais::store::{open, read_manifest};
 use backcut_ais::{Fleet, Reserved, Rules, store};
 
+use proptest::prelude::*;
+
 use crate::{file, import};
 
 const FLEET: Fleet = Fleet { ships: 8, days: 4, seed: 3 };
@@ -50,9 +52,38 @@ fn a_changed_store_is_refused() {
     Fleet { seed: 4, ..FLEET }.write(&other, &Rules::default(), 2).unwrap();
     std::fs::copy(other.join("tracks.parquet"), one.join("tracks.parquet")).unwrap();
     let problem = store::open(&one, Reserved::Excluded).unwrap_err().to_string();
+    assert!(problem.contains("it is not the file that store.json names"), "{problem}");
+    // Whoever puts the file's hash right as well meets the hash of the content.
+    let [mine, theirs] = [&one, &other].map(|folder| read_manifest(folder).unwrap());
+    let text = serde_json::to_string(&store::Manifest { files: theirs.files, ..mine }).unwrap();
+    std::fs::write(one.join("store.json"), text).unwrap();
+    let problem = store::open(&one, Reserved::Excluded).unwrap_err().to_string();
     assert!(problem.contains("its content is not what store.json says"), "{problem}");
     let text = std::fs::read_to_string(other.join("store.json")).unwrap();
     let step = text.replacen("\"step_seconds\": 300", "\"step_seconds\": 60", 1);
     std::fs::write(other.join("store.json"), step).unwrap();
     assert!(open(&other, Reserved::Excluded).unwrap_err().to_string().contains("contradict"));
+}
+
+proptest! {
+    #[test]
+    fn flipped_bytes_are_refused_or_change_nothing(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("store");
+        let rules = Rules { shortest_steps: 40, ..Rules::default() };
+        Fleet { ships: 2, days: 1, seed: 3 }.write(&out, &rules, 0).unwrap();
+        let before = open(&out, Reserved::Excluded).unwrap();
+        let path = out.join("tracks.parquet");
+        let mut bytes = std::fs::read(&path).unwrap();
+        for (at, byte) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        std::fs::write(&path, bytes).unwrap();
+        if let Ok(after) = open(&out, Reserved::Excluded) {
+            prop_assert_eq!(after, before);
+        }
+    }
 }
