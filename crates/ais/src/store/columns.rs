@@ -17,7 +17,7 @@ use crate::error::AisError;
 use crate::segment::{Place, Segment};
 
 /// Rows of a group: what is held in memory while writing.
-const GROUP: usize = 1 << 20;
+const GROUP: usize = 1 << 18;
 
 /// Writes segments one after the other.
 pub struct TracksWriter {
