@@ -65,6 +65,8 @@ enum Command {
     Stats(commands::stats::Args),
     /// Figures, tables and one page from collected results.
     Report(commands::report::Args),
+    /// Ships' tracks: import files, make a synthetic fleet, show a store.
+    Vessel(commands::vessel::Args),
     /// Print a completion script for a shell.
     Completions(commands::completions::Args),
     /// Print the manual page, or write one page per command into a folder.
@@ -94,6 +96,7 @@ pub fn main_with(catalogue: &Catalogue) -> ExitCode {
         Command::Study(args) => commands::study::run(&args, tools),
         Command::Stats(args) => commands::stats::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Vessel(args) => commands::vessel::run(&args),
         Command::Completions(args) => commands::completions::run(&args, command),
         Command::Man(args) => commands::man::run(&args, command),
     };

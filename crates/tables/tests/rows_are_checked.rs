@@ -75,7 +75,7 @@ fn verdicts_and_statuses_are_read_or_refused() {
     };
     let row = read("noninferiority not shown", "post hoc").unwrap();
     assert_eq!(
-        (row.verdict.clone(), row.status),
+        (row.verdict.clone(), row.status.status),
         (Judgement::Decided(Verdict::NotShown), Status::PostHoc)
     );
     assert!(row.verdict.failed());

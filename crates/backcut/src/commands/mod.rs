@@ -15,3 +15,4 @@ pub mod reproduce;
 pub mod stats;
 pub mod study;
 pub mod train;
+pub mod vessel;

@@ -1,0 +1,53 @@
+//! `backcut vessel import`: files of positions to a store, with a funnel of what was dropped and why.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use backcut_ais::Import;
+use backcut_ais::read::Limits;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{RuleArgs, funnel};
+use crate::common::print;
+use crate::exit::{Told as _, Verdict};
+
+/// Options of `backcut vessel import`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Reads MarineCadastre (older and newer), Danish (aisdk) and plain track CSV files
+(track_id,unix_time,lat,lon), also as .gz, .zst and .zip. Name files of several
+days in the order of time. Rules and formats: docs/vessel-data.md.")]
+pub struct Args {
+    /// The files, in the order of time
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The folder that becomes a store
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    rules: RuleArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Verdict> {
+    let sizes = args.files.iter().filter_map(|path| std::fs::metadata(path).ok());
+    let bar = ProgressBar::new(sizes.map(|meta| meta.len()).sum());
+    if !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let style = ProgressStyle::with_template(
+        "{bar:24} {bytes:>10} of {total_bytes} {bytes_per_sec:>12} {eta:>4} left",
+    );
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    let import = Import {
+        files: &args.files,
+        out: &args.out,
+        rules: args.rules.rules(),
+        limits: Limits::default(),
+        reserve: args.rules.reserve,
+    };
+    let outcome = import.run(&mut |bytes| bar.inc(bytes));
+    bar.finish_and_clear();
+    print(funnel::table(&outcome.told()?))
+}
