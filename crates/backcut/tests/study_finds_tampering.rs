@@ -120,3 +120,166 @@ fn a_forged_record_with_good_seals_is_found_by_a_replay() {
     );
     assert!(said.contains("7 of 8 replayed units came out the same"), "{said}");
 }
+
+/// Writes the checksums of a folder anew, as whoever changed a table would.
+fn sum_again(folder: &Path) {
+    let sums = folder.join("SHA256SUMS");
+    let text = fs::read_to_string(&sums).unwrap();
+    let names = text.lines().map(|line| line.split_once("  ").unwrap().1);
+    let line = |name: &str| {
+        let bytes = fs::read(folder.join(name)).unwrap();
+        format!("{}  {name}\n", backcut_ledger::Hash::of(&bytes))
+    };
+    fs::write(&sums, names.map(line).collect::<String>()).unwrap();
+}
+
+/// Tries a change, which must be found with these words, and takes it back.
+#[track_caller]
+fn change_is_found(
+    desk: &StudyFolder,
+    root: &str,
+    file: &str,
+    change: impl Fn(&Path),
+    words: &str,
+) {
+    let path = desk.path(root).join(file);
+    let good = fs::read(&path).ok();
+    let sums = desk.path(root).join("tables/s/SHA256SUMS");
+    let good_sums = fs::read(&sums).ok();
+    change(&path);
+    let said = desk.ends(1, &format!("study verify {root}"));
+    assert!(said.lines().any(|l| l.starts_with("problem: ") && l.contains(words)), "{said}");
+    match good {
+        Some(bytes) => fs::write(&path, bytes).unwrap(),
+        None => fs::remove_file(&path).unwrap(),
+    }
+    if let Some(bytes) = good_sums {
+        fs::write(&sums, bytes).unwrap();
+    }
+    desk.fine(&format!("study verify {root}"));
+}
+
+fn replace(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn tables_are_held_to_the_records_and_not_only_to_their_checksums() {
+    let desk = desk();
+    let folder = desk.path("out/tables/s");
+    let claim = |path: &Path| replace(path, "[F_SG@0.20] - [FF@0.20]", "[F_SG@0.20] - [FF@0.2]");
+    // Its line removed from the checksums, the checksums deleted, the checksums made again.
+    let unlist = |path: &Path| {
+        claim(path);
+        let sums = fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
+        let kept = sums.lines().filter(|line| !line.ends_with("analysis.csv"));
+        let kept: String = kept.map(|line| format!("{line}\n")).collect();
+        fs::write(folder.join("SHA256SUMS"), kept).unwrap();
+    };
+    let wrong = "not what the results give";
+    change_is_found(&desk, "out", "tables/s/analysis.csv", unlist, "SHA256SUMS does not list it");
+    change_is_found(&desk, "out", "tables/s/analysis.csv", unlist, wrong);
+    let delete = |_: &Path| fs::remove_file(folder.join("SHA256SUMS")).unwrap();
+    change_is_found(&desk, "out", "tables/s/about.json", delete, "SHA256SUMS: ");
+    let again = |path: &Path| {
+        claim(path);
+        sum_again(&folder);
+    };
+    change_is_found(&desk, "out", "tables/s/analysis.csv", again, wrong);
+    let better = |path: &Path| {
+        replace(path, ",done,", ",failed,");
+        sum_again(&folder);
+    };
+    let wrong = "line 2 is not what the records give";
+    change_is_found(&desk, "out", "tables/s/endpoints.csv", better, wrong);
+    let fewer = |path: &Path| {
+        replace(path, "\"done\": 8", "\"done\": 7");
+        sum_again(&folder);
+    };
+    change_is_found(&desk, "out", "tables/s/about.json", fewer, "unit states is");
+}
+
+#[test]
+fn a_status_that_was_typed_in_is_found_with_and_without_records() {
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &tiny("s", 20, &family("post hoc")));
+    desk.fine("study freeze s.toml --out out");
+    desk.fine("study run s.toml --out out --jobs 2");
+    desk.backcut("study collect s.toml --out out");
+    let folder = desk.path("out/tables/s");
+    replace(&folder.join("analysis.csv"), ",post hoc,", ",confirmatory,");
+    sum_again(&folder);
+    for root in ["out", "out/tables"] {
+        let said = desk.ends(1, &format!("study verify {root}"));
+        let wrong = "cost: R: it says confirmatory, and the ledger grants post hoc: ";
+        assert!(said.contains(wrong), "{said}");
+    }
+}
+
+#[test]
+fn tables_that_are_handed_on_are_held_to_each_other() {
+    let desk = desk();
+    fs::rename(desk.path("out/tables"), desk.path("published")).unwrap();
+    desk.fine("study verify published");
+    let folder = desk.path("published/s");
+    let curves = folder.join("curves.csv");
+    let good = fs::read(&curves).unwrap();
+    replace(&curves, ",20,0.", ",20,1.");
+    sum_again(&folder);
+    let said = desk.ends(1, "study verify published");
+    assert!(said.contains("analysis.csv: cost: R: not what the results give"), "{said}");
+    assert!(said.contains("endpoints.csv: line 2 is not what the other tables give"), "{said}");
+    fs::write(&curves, good).unwrap();
+    replace(&curves, ",0.20,", ",0.02,");
+    sum_again(&folder);
+    let said = desk.ends(1, "study verify published");
+    assert!(said.contains("curves.csv: line 2 is not what the other tables give"), "{said}");
+}
+
+#[test]
+fn what_lies_in_the_folder_and_is_listed_nowhere_is_found() {
+    let desk = desk();
+    let write = |text: &'static str| move |path: &Path| fs::write(path, text).unwrap();
+    let ledger = |path: &Path| replace(path, "confirmatory", "prespecified");
+    let copied = "not a copy of the folder's ledger";
+    change_is_found(&desk, "out", "tables/ledger.jsonl", ledger, copied);
+    let odd = "SHA256SUMS does not list it";
+    change_is_found(&desk, "out", "tables/s/extra.csv", write("a,b\n"), odd);
+    let record = ending(&desk.path("out/units"), ".done.json").remove(0);
+    let beside = record.to_string_lossy().replace(".done.json", "");
+    let inside = Path::new(&beside).strip_prefix(desk.path("out")).unwrap().to_owned();
+    let inside = inside.to_str().unwrap();
+    let failed = |path: &Path| fs::write(path, "{}").unwrap();
+    let words = "a failure beside a result";
+    change_is_found(&desk, "out", &format!("{inside}.failed.json"), failed, words);
+    let words = "the record does not list it";
+    change_is_found(&desk, "out", &format!("{inside}/notes.txt"), write("mine"), words);
+    let words = "no file of a results folder";
+    change_is_found(&desk, "out", &format!("{inside}.json"), write("mine"), words);
+    let words = "not what the ledger froze";
+    let forget = |path: &Path| replace(path, "0,20", "3,20");
+    change_is_found(&desk, "out", "tables/freezes.csv", forget, words);
+}
+
+#[test]
+fn a_changed_copy_of_an_unfrozen_study_is_found() {
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &tiny("s", 20, &family("post hoc")));
+    desk.fine("study run s.toml --out out --jobs 2");
+    desk.backcut("study collect s.toml --out out");
+    let other = |path: &Path| replace(path, "F_SG\\\",\\\"evaluations", "FD\\\",\\\"evaluations");
+    change_is_found(&desk, "out", "studies/s.json", other, "its units are not those of its study");
+}
+
+#[test]
+fn tables_whose_records_are_gone_are_not_sound() {
+    let desk = desk();
+    for record in ending(&desk.path("out/units"), ".done.json") {
+        fs::remove_file(record).unwrap();
+    }
+    let said = desk.ends(1, "study verify out");
+    assert!(said.contains("endpoints.csv: line 2 is not what the records give"), "{said}");
+    assert!(said.contains("note: study s: 0 of 8 units have a record"), "{said}");
+}

@@ -120,3 +120,31 @@ fn a_stamp_of_an_authority_that_is_not_trusted_is_refused() {
     let said = desk.ends(1, "study verify out --trust clock-root.pem");
     assert!(said.contains("problem: ") && said.contains("line 2"), "{said}");
 }
+
+#[test]
+fn sources_may_be_drawn_from_the_stamp_too() {
+    let desk = StudyFolder::new();
+    authority(&desk, "clock");
+    let text = tiny("s", 10, &family("confirmatory"));
+    desk.write("s.toml", &text.replace("first = 1\ncount = 4", "draw = 4\nstamped = true"));
+    desk.fine("study freeze s.toml --out out --timestamp-request head.tsq");
+    let said = desk.ends(2, "study run s.toml --out out");
+    assert!(
+        said.contains("drawn from the time stamp of entry 0, which is not there yet"),
+        "{said}"
+    );
+    reply(&desk, "clock");
+    desk.fine("study freeze --out out --timestamp-response head.tsr --trust clock-root.pem");
+    desk.fine("study run s.toml --out out --jobs 2");
+    desk.backcut("study collect s.toml --out out");
+    let rows = desk.rows("out", "s", "analysis.csv");
+    assert_eq!(rows[0].get("status"), "confirmatory by construction", "{}", rows[0].get("why"));
+    let ledger = backcut_ledger::Ledger::open(desk.path("out/ledger.jsonl")).unwrap();
+    let token = backcut_ledger::Hash::of(&fs::read(desk.path("head.tsr")).unwrap());
+    let text = format!("{} {token} source 1", ledger.entries()[0].hash);
+    let hash = backcut_ledger::Hash::of(text.as_bytes()).to_string();
+    let seed = u64::from_str_radix(&hash[..12], 16).unwrap().to_string();
+    let sources = desk.rows("out", "s", "endpoints.csv");
+    assert!(sources.iter().any(|row| row.get("source") == seed), "{seed}");
+    assert!(desk.fine("study verify out --trust clock-root.pem").contains("sound"));
+}

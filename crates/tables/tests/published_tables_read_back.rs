@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use backcut_tables::rows::{
     AgreementRow, AnalysisRow, AnalyticRow, ComparisonRow, ConstructionRow, EvaluationRow,
-    FindingRow, MeasurementRow, PlanRow, ProvenanceRow, StreamRow, UnitRow,
+    FindingRow, FreezeRow, MeasurementRow, PlanRow, ProvenanceRow, StreamRow, UnitRow,
 };
 use backcut_tables::{Row, from_csv, to_csv};
 
@@ -15,7 +15,7 @@ fn published() -> Vec<PathBuf> {
     let list = |folder: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
     };
-    let folders = list(&results).into_iter().filter(|path| path.is_dir());
+    let folders = list(&results).into_iter().filter(|path| path.is_dir()).chain([results.clone()]);
     let files = folders.flat_map(|folder| list(&folder));
     files.filter(|path| path.extension().is_some_and(|e| e == "csv")).collect()
 }
@@ -45,6 +45,7 @@ fn every_published_table_reads_back_to_its_bytes() {
             "analytic" => round::<AnalyticRow>(&path),
             "construction" => round::<ConstructionRow>(&path),
             "streams" => round::<StreamRow>(&path),
+            "freezes" => round::<FreezeRow>(&path),
             // Its second column is quoted whether it needs to be or not.
             "analytic_agreement" => {
                 from_csv::<AgreementRow>(&std::fs::read(&path).unwrap()).unwrap().len()
@@ -53,6 +54,6 @@ fn every_published_table_reads_back_to_its_bytes() {
         };
         *seen.entry(name).or_default() += rows;
     }
-    assert_eq!(seen.len(), 13, "{seen:?}");
+    assert_eq!(seen.len(), 14, "{seen:?}");
     assert!(seen.values().all(|rows| *rows > 0) && seen["curves"] > 10_000, "{seen:?}");
 }

@@ -15,7 +15,7 @@ use backcut_draw::{Drawing, page_variables, rules};
 use crate::error::ReportError;
 use crate::escape::{file_name, percent, xml};
 use crate::results::{Results, Study};
-use crate::tables::{Format, Table};
+use crate::tables::{Format, Table, freezes};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -194,6 +194,11 @@ impl Page {
                     ledger.entries,
                     xml(&ledger.head)
                 );
+                if let Ok(frozen) = freezes(results.freezes())
+                    && !frozen.rows.is_empty()
+                {
+                    self.table(&frozen, true);
+                }
             }
             None => {
                 self.paragraph("", "No ledger was collected, so no row here can be prespecified.");

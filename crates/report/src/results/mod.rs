@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use backcut_tables::names;
+use backcut_tables::rows::FreezeRow;
+
 use crate::error::ReportError;
 use crate::intervals::Intervals;
 
@@ -22,6 +25,7 @@ use crate::intervals::Intervals;
 pub struct Results {
     studies: BTreeMap<String, Study>,
     ledger: Option<Ledger>,
+    freezes: Vec<FreezeRow>,
     /// Behind a lock because making one is memory, not change.
     intervals: Mutex<Intervals>,
 }
@@ -41,6 +45,7 @@ impl Results {
         Ok(Self {
             studies,
             ledger: Ledger::open(&folder.join("ledger.jsonl"))?,
+            freezes: read::rows(&folder.join(format!("{}.csv", names::FREEZES)))?,
             intervals: Mutex::default(),
         })
     }
@@ -58,6 +63,11 @@ impl Results {
     /// The ledger, if the folder has one.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_ref()
+    }
+
+    /// What the ledger froze, with what became of it.
+    pub fn freezes(&self) -> &[FreezeRow] {
+        &self.freezes
     }
 
     pub(crate) fn intervals(&self) -> &Mutex<Intervals> {

@@ -2,9 +2,11 @@
 
 mod contrasts;
 mod endpoints;
+mod freezes;
 mod units;
 mod write;
 
+pub use freezes::freezes;
 pub use write::Format;
 
 use crate::error::ReportError;

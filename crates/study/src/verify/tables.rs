@@ -12,7 +12,6 @@ use backcut_tables::{Row, UnitState, from_csv, names};
 use serde_json::Value as Json;
 
 use super::{Folder, Verified};
-use crate::analyse;
 use crate::collect::{Files, Results};
 use crate::commit::draw_sources;
 use crate::error::StudyError;
@@ -116,32 +115,34 @@ fn verify_study(
     let has_records = plan.units.iter().any(|unit| folder.here.contains(&unit.id));
     let says_done = about["unit states"]["done"].as_u64().unwrap_or(0) > 0;
     if has_records || says_done && folder.store.root().join("units").exists() {
-        against_records(path, folder, &study, &plan, &about, listed, verified)
+        let results = Results::read(&study, &plan, folder.store)?;
+        against(path, folder, &results, &about, (listed, "the records"), verified)
+    } else if folder.ledger.is_some() {
+        let results = from_tables(path, &study, &plan)?;
+        against(path, folder, &results, &about, (listed, "the other tables"), verified)
     } else {
-        against_each_other(path, folder, &study, &plan, verified)
+        Ok(())
     }
 }
 
-/// Every table must be what the records give.
-fn against_records(
+/// Every table must be what the results give, and the ledger grants.
+fn against(
     path: &Path,
     folder: &Folder,
-    study: &Study,
-    plan: &Plan,
+    results: &Results,
     about: &Json,
-    listed: &BTreeSet<String>,
+    (listed, whose): (&BTreeSet<String>, &str),
     verified: &mut Verified,
 ) -> Result<(), StudyError> {
     let parts = about["measurement parts"].as_array().cloned().unwrap_or_default();
     let parts: Vec<String> = parts.iter().filter_map(|p| p.as_str().map(str::to_owned)).collect();
-    let results = Results::read(study, plan, folder.store)?;
     let tables = results.tables(folder.store, &parts)?;
     let again = results.about(folder.store, &parts)?;
     for key in ["study", "title", "numerics", "units", "updates", "unit states", "frozen by entry"]
     {
         if about[key] != again[key] {
             let (file, now) = (path.join("about.json"), &again[key]);
-            let what = format!("{key} is {} there, {now} by the records", about[key]);
+            let what = format!("{key} is {} there, {now} by {whose}", about[key]);
             verified.problem(format!("{}: {what}", file.display()));
         }
     }
@@ -158,7 +159,7 @@ fn against_records(
         // A word in an analysis may have changed since; what is the same row is told by the CSV.
         if there != *bytes && name != "analysis.parquet" {
             let line = first_difference(&there, bytes);
-            let what = format!("line {line} is not what the records give: collect it again");
+            let what = format!("line {line} is not what {whose} give: collect it again");
             verified.problem(format!("{}: {what}", file.display()));
         }
     }
@@ -173,21 +174,6 @@ fn first_difference(there: &[u8], here: &[u8]) -> usize {
         |bytes: &'_ [u8]| bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
     let (there, here) = (lines(there), lines(here));
     1 + there.iter().zip(&here).take_while(|(a, b)| a == b).count()
-}
-
-/// Without records: the analysis must be what the other tables give, and the ledger grants.
-fn against_each_other(
-    path: &Path,
-    folder: &Folder,
-    study: &Study,
-    plan: &Plan,
-    verified: &mut Verified,
-) -> Result<(), StudyError> {
-    let Some(ledger) = folder.ledger else { return Ok(()) };
-    let there: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
-    let results = from_tables(path, study, plan)?;
-    verify_rows(&path.join("analysis.csv"), &there, &analyse::analysis(&results, ledger), verified);
-    Ok(())
 }
 
 /// The rows of an analysis against the same rows, computed again.

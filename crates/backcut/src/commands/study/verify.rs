@@ -53,11 +53,13 @@ pub fn run(args: &Args) -> Result<Verdict> {
         outln!("{line}")?;
     }
     outln!(
-        "{} ledger entries, {} records, {} files beside them, {} table files: {}",
+        "{} ledger entries, {} records, {} files beside them, {} table files, {} rows judged \
+         again: {}",
         found.entries,
         thousands(found.records),
         thousands(found.files),
         found.tables,
+        found.rows,
         if found.is_sound() {
             "sound".to_owned()
         } else {

@@ -1,0 +1,337 @@
+//! Ways to talk a row into a better status, each tried as somebody would who wants it: none forges
+//! anything, and none may work.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic
+
+mod common;
+
+use std::fs;
+
+use backcut_study::record::Record;
+use backcut_study::{Recorded, Store};
+use common::study::{MASKING, StudyFolder, ending, family, tiny};
+
+/// A study that was frozen, ran and was collected.
+fn collected(text: &str) -> StudyFolder {
+    let desk = StudyFolder::new();
+    desk.write("s.toml", text);
+    desk.fine("study freeze s.toml --out out");
+    desk.fine("study run s.toml --out out --jobs 2");
+    collect(&desk, "s");
+    desk
+}
+
+/// `collect` ends with 1 where a prediction is contradicted, which is not what these tests are about.
+#[track_caller]
+fn collect(desk: &StudyFolder, study: &str) {
+    let seen = desk.backcut(&format!("study collect {study}.toml --out out"));
+    assert!([0, 1].contains(&seen.code), "{}{}", seen.out, seen.err);
+}
+
+#[track_caller]
+fn status(desk: &StudyFolder, study: &str, contrast: &str) -> (String, String) {
+    let rows = desk.rows("out", study, "analysis.csv");
+    let row = rows.iter().find(|row| row.get("contrast") == contrast).expect("a row of that name");
+    (row.get("status").to_owned(), row.get("why").to_owned())
+}
+
+/// The changed file is refused by `collect`, and as an amendment it is post hoc.
+#[track_caller]
+fn is_refused_and_post_hoc(desk: &StudyFolder, changed: &str, difference: &str, why: &str) {
+    desk.write("s.toml", changed);
+    let said = desk.ends(2, "study collect s.toml --out out");
+    assert!(said.contains("study s differs from what was frozen here"), "{said}");
+    assert!(said.contains(difference), "{said}");
+    let modest = changed.replace("asks = \"confirmatory\"", "asks = \"post hoc\"");
+    desk.write("s.toml", &modest);
+    desk.fine("study amend s.toml --out out --reason better");
+    collect(desk, "s");
+    let (status, because) = status(desk, "s", "R");
+    assert_eq!(status, "post hoc", "{because}");
+    assert!(because.contains(why), "{because}");
+}
+
+#[test]
+fn sources_that_do_not_suit_cannot_be_dropped() {
+    let text = tiny("s", 20, &family("confirmatory")).replace("count = 4", "count = 6");
+    let desk = collected(&text);
+    assert_eq!(status(&desk, "s", "R").0, "confirmatory");
+    let fewer = text.replace("first = 1\ncount = 6", "seeds = [1, 2, 3, 5]");
+    let why = "another sample: FF@0.20 of source 4 at update 20 and 3 more is left out";
+    is_refused_and_post_hoc(&desk, &fewer, "sources", why);
+}
+
+#[test]
+fn the_cuts_of_two_arms_cannot_be_exchanged() {
+    // Both from initialization, so that an exchange only relabels what is there.
+    let text = tiny("s", 20, &family("confirmatory")).replace("from = \"FF\"\nat = 10\n", "");
+    let desk = collected(&text);
+    let exchanged = text
+        .replace("cut = \"FF\"", "cut = \"F_?\"")
+        .replace("cut = \"F_SG\"", "cut = \"FF\"")
+        .replace("cut = \"F_?\"", "cut = \"F_SG\"");
+    let why = "another sample: FF@0.20 of source 1 at update 20 and 7 more is another result now";
+    desk.write("s.toml", &exchanged);
+    let said = desk.ends(2, "study collect s.toml --out out");
+    assert!(said.contains("cut"), "{said}");
+    // The states that are kept differ, not the results: nothing has to run.
+    is_refused_and_post_hoc(&desk, &exchanged, "cut", why);
+}
+
+#[test]
+fn conditions_cannot_leave_a_star() {
+    let slope = "[[families]]\nname = \"slope\"\nasks = \"confirmatory\"\n\
+        contrasts = [\"R = slope([F_SG@*] - [FF@*]) > 0\"]\n";
+    let three = "\"0.00\" = { velocity = 0.0 }\n\"0.20\" = { velocity = 0.2 }\n\"0.30\" = { velocity = 0.3 }";
+    let text = tiny("s", 20, slope).replace("\"0.20\" = { velocity = 0.2 }", three);
+    let desk = collected(&text);
+    assert_eq!(status(&desk, "s", "R").0, "confirmatory");
+    let fewer = text.replace("\"0.00\" = { velocity = 0.0 }\n", "");
+    let why = "another sample: FF@0.00 of source 1 at update 20 and 7 more is left out";
+    is_refused_and_post_hoc(&desk, &fewer, "conditions", why);
+}
+
+/// A study that reuses both arms of `s`, with what is its own.
+fn reusing(own: &str) -> String {
+    let text = tiny("b", 20, "");
+    let (head, _) = text.split_once("[arms.FF]").unwrap();
+    format!("{head}[[reuse]]\nstudy = \"s.toml\"\narms = [\"FF\", \"F_SG\"]\n{own}")
+}
+
+#[test]
+fn a_cell_without_influence_does_not_make_a_seen_contrast_new() {
+    let desk = collected(&tiny("s", 20, &family("confirmatory")));
+    for dummy in ["0*[X@0.20]", "[X@0.20] - [X@0.20]", "0.001*[X@0.20]"] {
+        let contrast = format!("R = [F_SG@0.20] - [FF@0.20] + {dummy} > 0");
+        let own = format!(
+            "[arms.X]\ncut = \"FD\"\nupdates = 1\n[[families]]\nname = \"cost\"\n\
+             asks = \"prespecified\"\ncontrasts = [\"{contrast}\"]\n"
+        );
+        desk.write("b.toml", &reusing(&own));
+        let said = desk.ends(2, "study freeze b.toml --out out");
+        assert!(said.contains("can only be post hoc"), "{said}");
+        assert!(said.contains("what is new in it has no influence (X@0.20)"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_known_in_part_says_so_in_its_status_everywhere() {
+    let desk = collected(&tiny("s", 20, &family("confirmatory")));
+    let own = "[arms.X]\ncut = \"FD\"\nupdates = 20\n[[families]]\nname = \"cost\"\n\
+         asks = \"prespecified\"\ncontrasts = [\"P = [X@0.20] - [FF@0.20] > 0\"]\n";
+    desk.write("b.toml", &reusing(own));
+    desk.fine("study freeze b.toml --out out");
+    desk.fine("study run b.toml --out out --jobs 2");
+    let known = "prespecified; FF known (4 of 8 results)";
+    let said = desk.backcut("study collect b.toml --out out").out;
+    assert!(said.contains(known), "{said}");
+    assert_eq!(status(&desk, "b", "P").0, known);
+    desk.fine("report page out/tables --out page.html");
+    let page = fs::read_to_string(desk.path("page.html")).unwrap();
+    assert!(page.contains(known), "the page says it too");
+    assert!(desk.fine("study verify out").contains("sound"));
+}
+
+#[test]
+fn looking_more_often_under_another_name_does_not_make_a_result_new() {
+    let text = tiny("s", 20, &family("confirmatory"));
+    let desk = collected(&text);
+    let other = text.replace("name = \"s\"", "name = \"t\"");
+    let other = other.replace("evaluate_every = 5", "evaluate_every = 10");
+    desk.write("t.toml", &other.replace("confirmatory", "prespecified"));
+    let said = desk.ends(2, "study freeze t.toml --out out");
+    assert!(said.contains("all of its 8 results were known by then"), "{said}");
+    desk.write("t.toml", &other.replace("confirmatory", "post hoc"));
+    desk.fine("study freeze t.toml --out out");
+    desk.fine("study run t.toml --out out --jobs 2");
+    collect(&desk, "t");
+    assert_eq!(status(&desk, "t", "R").0, "post hoc");
+    let mean = |study: &str| desk.rows("out", study, "analysis.csv")[0].get("mean").to_owned();
+    assert_eq!(mean("s"), mean("t"), "they are the same results");
+}
+
+#[test]
+fn a_seen_measurement_is_known_with_one_more_setting_too() {
+    let measured = |asks: &str| {
+        format!(
+            "[[families]]\nname = \"masking\"\nasks = \"{asks}\"\nquantity = \"masking.change/w=1\"\n\
+             contrasts = [\"M = [F_SG@0.20] - [FF@0.20] < 0\"]\n"
+        )
+    };
+    let desk = collected(&tiny("s", 20, &format!("{MASKING}{}", measured("prespecified"))));
+    let more = MASKING.replace("[1, 2]", "[1, 2, 4]");
+    desk.write("b.toml", &reusing(&format!("{more}{}", measured("prespecified"))));
+    let said = desk.ends(2, "study freeze b.toml --out out");
+    assert!(said.contains("all of its 8 results were known by then"), "{said}");
+}
+
+#[test]
+fn a_unit_that_was_begun_and_can_be_read_is_known() {
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &tiny("s", 60_000, &family("confirmatory")));
+    let mut child = desk.start("study run s.toml --out out --jobs 1");
+    let begun =
+        || fs::read_dir(desk.path("out/claims")).is_ok_and(|mut list| list.next().is_some());
+    while !begun() {
+        assert_eq!(child.try_wait().unwrap(), None, "it is at work");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    child.wait().unwrap();
+    assert_eq!(ending(&desk.path("out/work"), "panels.csv").len(), 1, "its state was saved");
+    let said = desk.ends(2, "study freeze s.toml --out out");
+    assert!(said.contains("was known in part by then (1 of 4 results)"), "{said}");
+    // Frozen for less, it stays known when what could be read is gone.
+    let text = tiny("s", 60_000, &family("post hoc"));
+    desk.write("s.toml", &text);
+    desk.fine("study freeze s.toml --out out");
+    let ledger = fs::read_to_string(desk.path("out/ledger.jsonl")).unwrap();
+    assert!(ledger.contains("\"known\":["), "{ledger}");
+    // Another study with the same trajectory meets it too, whatever it looks at.
+    let other = tiny("t", 60_000, &family("confirmatory")).replace("evaluate_every = 15000", "");
+    desk.write("t.toml", &other);
+    let said = desk.ends(2, "study freeze t.toml --out out");
+    assert!(said.contains("was known in part by then (1 of 4 results)"), "{said}");
+}
+
+/// The record of a training unit of an arm and a source.
+fn record(desk: &StudyFolder, arm: &str, source: &str) -> (Store, Record) {
+    let store = Store::new(desk.path("out"));
+    let units = desk.rows("out", "s", "units.csv");
+    let is_it = |row: &&common::study::Row| row.get("arm") == arm && row.get("source") == source;
+    let id = units.iter().find(is_it).unwrap().get("unit").parse().unwrap();
+    let record = Record::load(&store, &id, Recorded::Done).unwrap();
+    (store, record)
+}
+
+#[test]
+fn a_checkpoint_of_another_source_is_an_error_wherever_it_is_met() {
+    let desk = collected(&tiny("s", 20, &family("confirmatory")));
+    let (store, mut first) = record(&desk, "FF", "1");
+    let (_, second) = record(&desk, "FF", "2");
+    let (_, branch) = record(&desk, "F_SG", "1");
+    let place = store.checkpoint(&first.unit, 10);
+    fs::copy(store.checkpoint(&second.unit, 10), &place).unwrap();
+    // As an adversary would: the record does not list it any more, and its seal is right.
+    first.files.retain(|file| file.name != "checkpoint-000010.safetensors");
+    first.save(&store).unwrap();
+    fs::remove_file(store.record(&branch.unit, Recorded::Done)).unwrap();
+    let wrong = "it belongs to a run of another definition";
+    let said = desk.ends(2, "study run s.toml --out out");
+    assert!(said.contains(wrong) && said.contains("checkpoint-000010"), "{said}");
+    let said = desk.ends(1, "study verify out");
+    assert!(said.contains("checkpoint-000010.safetensors: the record does not list it"), "{said}");
+    // The branch that was computed before the exchange cannot be replayed from it.
+    branch.save(&store).unwrap();
+    let said = desk.ends(2, "study replay out --sample 8");
+    assert!(said.contains(wrong), "{said}");
+    // From initialization it comes out as it was.
+    let said = desk.fine("study replay out --sample 8 --deep");
+    assert!(said.contains("8 of 8 replayed units came out the same"), "{said}");
+}
+
+#[test]
+fn a_branch_from_other_parameters_than_its_parents_is_found() {
+    let desk = collected(&tiny("s", 20, &family("confirmatory")));
+    let (store, mut branch) = record(&desk, "F_SG", "1");
+    let (_, parent) = record(&desk, "FF", "1");
+    let [started] = &mut branch.started[..] else { panic!("one start") };
+    assert_eq!((started.unit, started.update), (parent.unit, 10));
+    started.parameters = "0123456789abcdef".to_owned();
+    branch.save(&store).unwrap();
+    let said = desk.ends(1, "study verify out");
+    assert!(said.contains("it started from other parameters than unit"), "{said}");
+    let said = desk.ends(1, "study replay out --sample 8");
+    assert!(said.contains("DIFFERENT: it started from other parameters"), "{said}");
+    assert!(said.contains("7 of 8"), "{said}");
+}
+
+#[test]
+fn drawn_sources_cannot_be_computed_before_the_prediction_stands() {
+    let desk = StudyFolder::new();
+    let text = tiny("s", 20, &family("confirmatory")).replace("first = 1\ncount = 4", "draw = 4");
+    desk.write("s.toml", &text);
+    let said = desk.ends(2, "study run s.toml --out out");
+    assert!(said.contains("its sources are drawn when it is frozen"), "{said}");
+    assert!(said.contains("hint: freeze it first"), "{said}");
+    assert!(desk.fine("study plan s.toml --out out").contains("4 sources"));
+    desk.fine("study freeze s.toml --out out");
+    desk.fine("study run s.toml --out out --jobs 2");
+    collect(&desk, "s");
+    let (standing, why) = status(&desk, "s", "R");
+    assert_eq!(standing, "confirmatory by construction", "{why}");
+    assert!(why.contains("its sources were drawn then"), "{why}");
+    assert!(desk.fine("study verify out").contains(": sound"));
+    assert!(desk.fine("study verify out/tables").contains(": sound"));
+    assert!(desk.fine("study verify out").contains("sources: 4 drawn by it"));
+    // The seeds follow from the entry's hash, by the rule that the ledger's documentation gives.
+    let ledger = backcut_ledger::Ledger::open(desk.path("out/ledger.jsonl")).unwrap();
+    let hash = ledger.entries()[0].hash;
+    let first = backcut_ledger::Hash::of(format!("{hash} source 1").as_bytes());
+    let seed = u64::from_str_radix(&first.to_string()[..12], 16).unwrap();
+    let sources = desk.rows("out", "s", "endpoints.csv");
+    assert!(sources.iter().any(|row| row.get("source") == seed.to_string()), "{seed}");
+    // An amendment keeps them; with more of them it is another sample.
+    let more = text.replace("draw = 4", "draw = 5").replace("confirmatory", "post hoc");
+    desk.write("s.toml", &more);
+    desk.fine("study amend s.toml --out out --reason more");
+    let said = desk.fine("study run s.toml --out out --jobs 2");
+    assert!(said.contains("10 units: 8 were there, 2 computed"), "{said}");
+    collect(&desk, "s");
+    let (standing, why) = status(&desk, "s", "R");
+    assert_eq!(standing, "post hoc", "{why}");
+    assert!(why.contains("another sample"), "{why}");
+    // A study that takes drawn sources over finds them by the entry that drew them.
+    desk.write("s.toml", &more);
+    let own = "[arms.X]\nfrom = \"FF\"\nat = 10\ncut = \"FD\"\nupdates = 20\n";
+    let (head, _) = text.split_once("[system]").unwrap();
+    let head = head.replace("name = \"s\"", "name = \"b\"");
+    let reuse = "[[reuse]]\nstudy = \"s.toml\"\narms = [\"FF\"]\n";
+    desk.write("b.toml", &format!("{head}{reuse}{own}"));
+    let said = desk.fine("study run b.toml --out out --jobs 2");
+    assert!(said.contains("10 units: 5 were there, 5 computed"), "{said}");
+    desk.ends(2, "study run b.toml --out elsewhere");
+}
+
+#[test]
+fn every_freeze_is_listed_and_opposite_predictions_are_named() {
+    let desk = StudyFolder::new();
+    let text = tiny("up", 20, &family("confirmatory"));
+    desk.write("up.toml", &text);
+    desk.write(
+        "down.toml",
+        &text.replace("name = \"up\"", "name = \"down\"").replace("> 0", "< 0"),
+    );
+    let turned = text.replace("name = \"up\"", "name = \"turned\"");
+    let turned = turned.replace("[F_SG@0.20] - [FF@0.20]", "[FF@0.20] - [F_SG@0.20]");
+    desk.write("turned.toml", &turned);
+    desk.write(
+        "other.toml",
+        &text.replace("name = \"up\"", "name = \"other\"").replace("first = 1", "first = 9"),
+    );
+    for name in ["up", "down", "turned", "other"] {
+        desk.fine(&format!("study freeze {name}.toml --out out"));
+    }
+    desk.fine("study run up.toml --out out --jobs 2");
+    collect(&desk, "up");
+    for said in [desk.fine("study verify out"), desk.fine("study verify out/tables")] {
+        assert!(said.contains("freeze of up, 1 prediction: collected"), "{said}");
+        let line = "opposed on the same results: `cost: R` by `cost: R` of down; `cost: R` by `cost: R` of turned";
+        assert!(said.contains(line), "{said}");
+        assert_eq!(said.matches("opposed").count(), 3, "{said}");
+    }
+    let said = desk.fine("study verify out");
+    assert!(
+        said.contains("freeze of down, 1 prediction: 8 of 8 units ran, never collected"),
+        "{said}"
+    );
+    assert!(said.contains("freeze of other, 1 prediction: never run"), "{said}");
+    let said = desk.fine("study verify out/tables");
+    assert!(said.contains("freeze of other, 1 prediction: no tables here"), "{said}");
+    let rows = fs::read_to_string(desk.path("out/tables/freezes.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 5, "{rows}");
+    desk.fine("report page out/tables --out page.html");
+    let page = fs::read_to_string(desk.path("page.html")).unwrap();
+    assert!(page.contains("never run") && page.contains("never collected"), "the page lists them");
+}
