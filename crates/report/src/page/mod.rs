@@ -197,6 +197,7 @@ impl Page {
                 if let Ok(frozen) = freezes(results.freezes())
                     && !frozen.rows.is_empty()
                 {
+                    self.heading(&frozen.title);
                     self.table(&frozen, true);
                 }
             }
