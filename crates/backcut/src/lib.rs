@@ -63,6 +63,8 @@ enum Command {
     Study(commands::study::Args),
     /// Paired source-level inference on a table of seeds and errors.
     Stats(commands::stats::Args),
+    /// A finished study in plain sentences: what memory is worth, what a cut costs.
+    Advise(commands::advise::Args),
     /// Figures, tables and one page from collected results.
     Report(commands::report::Args),
     /// Ships' tracks: import files, make a synthetic fleet, show a store.
@@ -95,6 +97,7 @@ pub fn main_with(catalogue: &Catalogue) -> ExitCode {
         Command::Measure(args) => commands::measure::run(&args, tools),
         Command::Study(args) => commands::study::run(&args, tools),
         Command::Stats(args) => commands::stats::run(&args),
+        Command::Advise(args) => commands::advise::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Vessel(args) => commands::vessel::run(&args),
         Command::Completions(args) => commands::completions::run(&args, command),

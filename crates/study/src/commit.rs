@@ -131,6 +131,11 @@ pub fn known(store: &Store) -> Result<BTreeMap<String, Vec<UnitId>>, StudyError>
     Ok(noted(store)?.into_iter().map(|(name, (_, units))| (name, units)).collect())
 }
 
+/// The canonical form of a study that was noted in a folder.
+pub fn canonical(store: &Store, study: &str) -> Result<Option<String>, StudyError> {
+    Ok(noted(store)?.remove(study).map(|(canonical, _)| canonical))
+}
+
 /// The canonical form and the units of every study that ran in the folder, by name.
 pub(crate) fn noted(store: &Store) -> Result<BTreeMap<String, (String, Vec<UnitId>)>, StudyError> {
     let folder = store.root().join("studies");

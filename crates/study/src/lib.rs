@@ -60,6 +60,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod advise;
 pub mod analyse;
 pub mod builtin;
 mod cell;
@@ -72,6 +73,7 @@ pub mod file;
 mod freezes;
 mod parent;
 mod plan;
+mod read_back;
 pub mod record;
 pub mod replay;
 mod resolve;

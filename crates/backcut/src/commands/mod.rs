@@ -1,5 +1,6 @@
 //! One module per subcommand: its arguments as typed, and what it does.
 
+pub mod advise;
 pub mod bench;
 pub mod calibrate;
 pub mod check;

@@ -35,7 +35,7 @@ pub fn freezes(rows: &[FreezeRow]) -> Result<Table, ReportError> {
         "what became of it",
     ];
     let csv = backcut_tables::to_csv(rows)
-        .map_err(|error| ReportError::missing("freezes", &error.to_string()))?;
+        .map_err(|error| ReportError::missing("freezes", error.to_string()))?;
     Ok(Table {
         name: "freezes".to_owned(),
         title: "What was frozen, and what became of it".to_owned(),

@@ -1,14 +1,11 @@
 //! Tables: against the records they were made of, or against each other where those are not handed on.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use backcut_ledger::Hash;
-use backcut_measure::Finding;
-use backcut_tables::rows::{
-    AnalysisRow, EvaluationRow, FreezeRow, MeasurementRow, ProvenanceRow, UnitRow,
-};
-use backcut_tables::{Row, UnitState, from_csv, names};
+use backcut_tables::names;
+use backcut_tables::rows::{AnalysisRow, FreezeRow};
 use serde_json::Value as Json;
 
 use super::{Folder, Verified};
@@ -16,9 +13,9 @@ use crate::collect::{Files, Results};
 use crate::commit::draw_sources;
 use crate::error::StudyError;
 use crate::plan::Plan;
+use crate::read_back::read;
 use crate::store::list;
 use crate::study::Study;
-use crate::summary::{OutcomeSummary, Summary};
 
 /// Files that every study's tables have.
 const ALWAYS: [&str; 6] =
@@ -118,7 +115,7 @@ fn verify_study(
         let results = Results::read(&study, &plan, folder.store)?;
         against(path, folder, &results, &about, (listed, "the records"), verified)
     } else if folder.ledger.is_some() {
-        let results = from_tables(path, &study, &plan)?;
+        let results = Results::from_tables(path, &study, &plan)?;
         against(path, folder, &results, &about, (listed, "the other tables"), verified)
     } else {
         Ok(())
@@ -206,80 +203,6 @@ fn verify_rows(file: &Path, there: &[AnalysisRow], here: &[AnalysisRow], verifie
         verified
             .note(format!("{file}: the reasons of {reworded} rows are worded otherwise by now"));
     }
-}
-
-/// A table of a folder.
-fn read<R: Row>(folder: &Path, name: &str) -> Result<Vec<R>, StudyError> {
-    let path = folder.join(format!("{name}.csv"));
-    let bytes = backcut_files::read(&path).map_err(StudyError::io(&path))?;
-    from_csv(&bytes).map_err(|error| StudyError::damaged(&path, error))
-}
-
-/// Results as far as tables tell them.
-fn from_tables<'a>(
-    path: &Path,
-    study: &'a Study,
-    plan: &'a Plan,
-) -> Result<Results<'a>, StudyError> {
-    let units: Vec<UnitRow> = read(path, names::UNITS)?;
-    let curves: Vec<EvaluationRow> = read(path, names::CURVES)?;
-    let provenance: Vec<ProvenanceRow> = read(path, names::PROVENANCE)?;
-    let measurements: Vec<MeasurementRow> =
-        if study.measured.is_empty() { Vec::new() } else { read(path, names::MEASUREMENTS)? };
-    let mut state: HashMap<Hash, &UnitRow> = HashMap::new();
-    state.extend(units.iter().map(|row| (row.unit, row)));
-    let mut evaluations: HashMap<Hash, Vec<(u64, f64)>> = HashMap::new();
-    for row in &curves {
-        if let Some(value) = row.value {
-            let of = evaluations.entry(row.unit).or_default();
-            if of.iter().all(|(update, _)| *update != row.update) {
-                of.push((row.update, value));
-            }
-        }
-    }
-    let mut findings: HashMap<String, Vec<Finding>> = HashMap::new();
-    for row in measurements {
-        // A row of a state without findings names neither part nor value.
-        if row.part.is_some() || row.value.is_some() {
-            let MeasurementRow { quantity, value, note, .. } = row;
-            let (cut, part) = (row.cut.unwrap_or_default(), row.part.unwrap_or_default());
-            findings.entry(row.unit).or_default().push(Finding {
-                quantity,
-                cut,
-                part,
-                value,
-                note,
-            });
-        }
-    }
-    let origin: HashMap<Hash, &ProvenanceRow> =
-        provenance.iter().map(|row| (row.unit, row)).collect();
-    let (mut states, mut summaries) = (Vec::new(), Vec::new());
-    for unit in &plan.units {
-        let row = state.get(&unit.id);
-        states.push(row.map_or(UnitState::Pending, |row| row.state));
-        let outcome = match row.map(|row| (row.state, unit.measured)) {
-            Some((UnitState::Done, None)) => OutcomeSummary::Trained {
-                clipped: row.and_then(|row| row.clipped).unwrap_or(0),
-                evaluations: evaluations.remove(&unit.id).unwrap_or_default(),
-            },
-            Some((UnitState::Done, Some(_))) => OutcomeSummary::Measured {
-                findings: findings.get(&unit.id.short()).cloned().unwrap_or_default(),
-            },
-            Some((UnitState::Failed, _)) => {
-                OutcomeSummary::Failed { what: row.map_or_else(String::new, |r| r.note.clone()) }
-            }
-            _ => {
-                summaries.push(None);
-                continue;
-            }
-        };
-        summaries.push(origin.get(&unit.id).map(|row| {
-            let ProvenanceRow { content, head, seconds, .. } = **row;
-            Summary { outcome, content, head, seconds }
-        }));
-    }
-    Ok(Results { study, plan, states, summaries })
 }
 
 /// The list of freezes beside the tables must have every freeze of the ledger.
