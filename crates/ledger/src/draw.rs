@@ -76,7 +76,8 @@ fn seeds(entry: Hash, token: Option<Hash>, count: u64) -> Vec<u64> {
     let mut known = BTreeSet::new();
     let draws = (1_u64..).map(|i| {
         let hash = Hash::of(format!("{from} source {i}").as_bytes());
-        hash.bytes()[..6].iter().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+        let [a, b, c, d, e, f, ..] = *hash.bytes();
+        u64::from_be_bytes([0, 0, a, b, c, d, e, f])
     });
     draws.filter(|seed| known.insert(*seed)).take(count as usize).collect()
 }

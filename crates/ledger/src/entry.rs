@@ -231,3 +231,16 @@ pub struct Stamp {
     /// When, by the authority's clock.
     pub time: Utc,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_needs_its_new_units_and_its_reused_ones() {
+        let mut frozen = Frozen::new("A", "{}", Hash::ZERO);
+        frozen.new = vec![Hash::of(b"a"), Hash::of(b"b"), Hash::of(b"c")];
+        frozen.reused = vec![Reused { unit: Hash::of(b"d"), content: Hash::ZERO }];
+        assert_eq!(frozen.units(), 4);
+    }
+}

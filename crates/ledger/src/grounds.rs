@@ -68,10 +68,11 @@ pub(crate) fn decide<'a>(
     // The first entry says why the contrast does not keep its first standing, the last why the
     // latest amendment does not help; those between add nothing.
     refusals.dedup();
-    if refusals.len() > 2 {
-        refusals.drain(1..refusals.len() - 1);
-    }
-    Granted::plain(Status::PostHoc, refusals.join("; "))
+    let why = match &refusals[..] {
+        [first, .., last] => format!("{first}; {last}"),
+        few => few.concat(),
+    };
+    Granted::plain(Status::PostHoc, why)
 }
 
 /// The sample that the contrast uses, if it is the one that the entry froze.

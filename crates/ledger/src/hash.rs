@@ -109,7 +109,7 @@ fn value([high, low]: [u8; 2]) -> Option<u8> {
         b'a'..=b'f' => Some(c - b'a' + 10),
         _ => None,
     };
-    Some(digit(high)? << 4 | digit(low)?)
+    Some(16 * digit(high)? + digit(low)?)
 }
 
 #[cfg(test)]
@@ -122,6 +122,8 @@ mod tests {
         assert_eq!(Hash::of(b"abc").to_string(), text);
         assert_eq!(text.parse(), Ok(Hash::of(b"abc")));
         assert_eq!(Hash::of(b"abc").short(), "ba7816bf8f01");
+        assert_eq!(Hash::of(b"abc").first(), 0xba);
+        assert_eq!(format!("{:?}", Hash::of(b"abc")), "Hash(ba7816bf8f01)");
     }
 
     #[test]

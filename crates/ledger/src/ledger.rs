@@ -190,30 +190,32 @@ fn read_chain(path: &Path, bytes: &[u8]) -> Result<Chain, LedgerError> {
 /// Under a shared lock, or a reader would take a line that is being written for a torn one. Where
 /// locks do not exist reading goes on without; appending does not.
 fn read_shared(mut file: File) -> io::Result<Vec<u8>> {
-    match file.lock_shared() {
-        Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
-        _ => {}
-    }
+    if_supported(file.lock_shared())?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Repairs the end if it is torn, then writes the line. A write that fails half way is taken back.
+fn if_supported(locked: io::Result<()>) -> io::Result<()> {
+    match locked {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        locked => locked,
+    }
+}
+
+/// Writes the line and repairs the end before it if it is torn. A write that fails half way is taken back.
 fn extend(file: &mut File, length: usize, torn: Option<Torn>, line: &str) -> io::Result<()> {
     let mut length = length as u64;
+    let mut missing = "";
     match torn {
-        Some(Torn { whole: true, .. }) => {
-            file.write_all(b"\n")?;
-            length += 1;
-        }
+        Some(Torn { whole: true, .. }) => missing = "\n",
         Some(Torn { bytes, .. }) => {
             length -= bytes as u64;
             file.set_len(length)?;
         }
         None => {}
     }
-    if let Err(error) = file.write_all(line.as_bytes()) {
+    if let Err(error) = file.write_all(format!("{missing}{line}").as_bytes()) {
         // If this fails too, the fragment is what a kill would have left: the next append removes it.
         let _ = file.set_len(length);
         return Err(error);
@@ -231,4 +233,22 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 fn failed(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> LedgerError + use<> {
     let path = path.to_path_buf();
     move |error| LedgerError::Io { path, what, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_system_without_locks_is_read_without_one() {
+        assert!(if_supported(Ok(())).is_ok());
+        assert!(if_supported(Err(ErrorKind::Unsupported.into())).is_ok());
+        assert!(if_supported(Err(ErrorKind::PermissionDenied.into())).is_err());
+    }
+
+    #[test]
+    fn the_folder_of_a_bare_name_is_the_current_one_and_a_missing_one_is_an_error() {
+        sync_folder(Path::new("ledger.jsonl")).unwrap();
+        assert!(sync_folder(Path::new("no/such/folder/ledger.jsonl")).is_err());
+    }
 }

@@ -50,12 +50,12 @@
 
 mod canonical;
 mod chain;
-mod der;
 mod draw;
 pub mod entry;
 mod grounds;
 mod hash;
 mod ledger;
+mod response;
 mod rules;
 mod sample;
 pub mod status;

@@ -47,11 +47,6 @@ impl Sample {
         self.units().map(|(_, unit)| unit).collect()
     }
 
-    /// Nothing is in it.
-    pub fn is_empty(&self) -> bool {
-        self.units().next().is_none()
-    }
-
     /// How `here` departs from this frozen sample, in words; none if it does not.
     pub(crate) fn departure(&self, here: &Self) -> Option<String> {
         let (frozen, here) = (self.places(), here.places());

@@ -20,9 +20,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::der;
 use crate::entry::{Body, Stamp};
 use crate::hash::{Hash, hex, unhex};
+use crate::response::{self, Response};
 use crate::utc::Utc;
 
 /// What is wrong with a time stamp.
@@ -106,10 +106,10 @@ impl Read {
 
 /// Reads a response without checking its signature.
 pub fn read(response: &[u8]) -> Result<Read, TimestampError> {
-    let response = der::response(response).map_err(TimestampError::Unreadable)?;
+    let response = response::response(response).map_err(TimestampError::Unreadable)?;
     match response {
-        der::Response::Refused { status, text } => Err(TimestampError::Refused { status, text }),
-        der::Response::Granted { imprint, time, authority } => {
+        Response::Refused { status, text } => Err(TimestampError::Refused { status, text }),
+        Response::Granted { imprint, time, authority } => {
             Ok(Read { stamped: imprint, time, authority })
         }
     }

@@ -93,7 +93,7 @@ impl FromStr for Utc {
         }
         let number = |from: usize, to: usize| text[from..to].parse::<i64>().ok();
         let parts = [(0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19)];
-        let parts = parts.map(|(from, to)| number(from, to).unwrap_or(-1));
+        let parts = parts.map(|(from, to)| number(from, to).unwrap_or_default());
         let utc = Self::from_civil(parts).ok_or_else(error)?;
         // One time has one spelling: separators and signs are checked by writing it again.
         if utc.to_string() == text { Ok(utc) } else { Err(error()) }

@@ -131,3 +131,25 @@ fn changed(before: &Frozen, after: &Frozen) -> Vec<String> {
     let added = after.contrasts.iter().filter(|new| before.contrast(&new.name).is_none());
     gone.chain(added.map(|new| change(&new.name, "added"))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utc::Utc;
+
+    #[test]
+    fn only_a_time_before_the_entry_is_ahead_of_it() {
+        let at = |seconds| Utc::from_unix(seconds).expect("a time");
+        let body = Body::Freeze(Frozen::new("A", "{}", Hash::ZERO));
+        let entry = Entry::seal(0, Hash::ZERO, at(100), body).expect("an entry");
+        let stamp = |time| Stamp {
+            of: entry.hash,
+            token: String::new(),
+            authority: String::new(),
+            time: at(time),
+        };
+        assert_eq!(ahead(&entry, &stamp(100)), None);
+        assert_eq!(ahead(&entry, &stamp(101)), None);
+        assert!(ahead(&entry, &stamp(99)).is_some_and(|what| what.contains("entry 0")));
+    }
+}

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
-use backcut_ledger::{Fault, Hash, Ledger, LedgerError, Level, canonical, verify};
+use backcut_ledger::{Fault, Hash, Ledger, LedgerError, Level, VERSION, canonical, verify};
 use common::{three_entries, utc};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -153,6 +153,27 @@ fn what_cannot_be_an_entry_is_refused_for_its_own_reason() {
         entry["body"]["frozen"]["new"].as_array_mut().unwrap().reverse();
     });
     assert!(order.contains("`new`"), "{order}");
+    let (a, b) = (Hash::of(b"a").to_string(), Hash::of(b"b").to_string());
+    let reused = serde_json::json!({"unit": a, "content": b});
+    for (list, item) in
+        [("new", a.clone().into()), ("reused", reused), ("existing", a.into()), ("known", b.into())]
+    {
+        let repeats = fault_of(&|entry| {
+            entry["body"]["frozen"][list] = serde_json::json!([item, item]);
+        });
+        assert!(repeats.contains(&format!("`{list}`")), "{list}: {repeats}");
+    }
+}
+
+#[test]
+fn entries_of_the_first_version_are_read() {
+    let fixture = fixture();
+    let mut lines = fixture.lines();
+    lines[2] = forged(&lines[2], |entry| entry["version"] = 1.into());
+    fs::write(&fixture.path, joined(&lines)).unwrap();
+    let ledger = Ledger::open(&fixture.path).unwrap();
+    let versions: Vec<u32> = ledger.entries().iter().map(|entry| entry.version).collect();
+    assert_eq!(versions, [VERSION, VERSION, 1]);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::fs;
 use std::io::Write;
 use std::sync::Barrier;
 
-use backcut_ledger::{Body, Hash, Ledger, LedgerError, Level, RuleError};
-use common::{amendment, contrast, study, three_entries, unit, utc};
+use backcut_ledger::{Body, Hash, Ledger, LedgerError, Level, RuleError, Status};
+use common::{amendment, asking, contrast, study, three_entries, unit, utc};
 
 #[test]
 fn a_missing_file_is_an_empty_ledger_and_a_missing_folder_an_error() {
@@ -21,6 +21,8 @@ fn a_missing_file_is_an_empty_ledger_and_a_missing_folder_an_error() {
     let mut nowhere = Ledger::open(folder.path().join("no/ledger.jsonl")).unwrap();
     let error = nowhere.append(utc(0), Body::Freeze(study("A", &[], &[]))).unwrap_err();
     assert!(error.to_string().contains("cannot be opened for appending"), "{error}");
+    let error = Ledger::open(folder.path()).unwrap_err();
+    assert!(error.to_string().contains("cannot be opened"), "{error}");
 }
 
 #[test]
@@ -208,15 +210,22 @@ fn a_clock_that_jumps_back_is_noted_and_breaks_nothing() {
 fn what_an_amendment_did_to_contrasts_is_noted() {
     let folder = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::open(folder.path().join("ledger.jsonl")).unwrap();
-    let frozen = study("A", &["a"], &[contrast("kept"), contrast("gone"), contrast("bent")]);
+    let before = [contrast("kept"), contrast("gone"), contrast("bent"), contrast("tamed")];
+    let frozen = study("A", &["a"], &before);
     ledger.append(utc(0), Body::Freeze(frozen)).unwrap();
     let mut bent = contrast("bent");
     bent.direction = Some("negative".into());
-    let amended = study("A", &["a"], &[contrast("kept"), bent, contrast("late")]);
+    let tamed = asking("tamed", Status::Descriptive);
+    let amended = study("A", &["a"], &[contrast("kept"), bent, tamed, contrast("late")]);
     let body = amendment(&ledger, amended);
     ledger.append(utc(1), body).unwrap();
     let notes: Vec<_> = ledger.verify_all(None).findings.into_iter().map(|f| f.what).collect();
-    let want = ["`gone` was dropped", "`bent` was reworded", "`late` was added"];
+    let want = [
+        "`gone` was dropped",
+        "`bent` was reworded",
+        "`tamed` was given another status to ask",
+        "`late` was added",
+    ];
     assert_eq!(notes.len(), want.len(), "{notes:?}");
     assert!(notes.iter().zip(want).all(|(note, want)| note.ends_with(want)), "{notes:?}");
 }

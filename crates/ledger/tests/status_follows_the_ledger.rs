@@ -469,3 +469,69 @@ fn sources_wait_for_the_freeze_and_for_the_stamp_that_it_asks_for() {
     diary.freeze(stamped);
     assert_eq!(diary.ledger.drawn("B", 2), Err(NotDrawn::Unstamped(1)));
 }
+
+#[test]
+fn of_many_refusals_the_first_and_the_last_are_said() {
+    let mut diary = Diary::new();
+    diary.run(&["a"]);
+    diary.freeze(study("A", &["a", "b"], &[contrast("H")]));
+    diary.amend(study("A", &["b"], &[contrast("H")]));
+    diary.amend(existing(&["b"], study("A", &["a", "b"], &[contrast("H")])));
+    diary.run(&["b"]);
+    let why = diary.grant("A", &contrast("H"), &["a", "b"]).why;
+    let parts: Vec<&str> = why.split("; ").collect();
+    let [first, last] = parts[..] else { panic!("{why}") };
+    assert!(first.starts_with("frozen in entry 0, but") && first.contains("earlier head"), "{why}");
+    assert!(last.starts_with("frozen in entry 2, but") && last.contains("known by then"), "{why}");
+}
+
+/// The entry that draws spells stand-ins out: what they stand for is remembered.
+#[test]
+fn the_sample_of_drawn_sources_is_remembered_and_not_read_from_the_entry() {
+    let mut diary = Diary::new();
+    let stand_in = using(&contrast("H"), &["stand-in"]);
+    let mut frozen = study("A", &["stand-in"], std::slice::from_ref(&stand_in));
+    frozen.draw = Some(Draw { sources: 2, stamped: false });
+    diary.freeze(frozen);
+    diary.run(&["a.1", "a.2", "stand-in"]);
+    let drawn = using(&contrast("H"), &["a.1", "a.2"]);
+    let recall = |_: &_, _: &_| drawn.sample.clone();
+    let used = diary.used(&["a.1", "a.2"]);
+    assert_eq!(grant(&diary.ledger, "A", &drawn, &used, &recall).status, Confirmatory);
+    let used = diary.used(&["stand-in"]);
+    assert_eq!(grant(&diary.ledger, "A", &stand_in, &used, &recall).status, PostHoc);
+}
+
+/// Known under another name is known all the same, if the study itself ran it first.
+#[test]
+fn an_amendment_cannot_call_its_own_results_another_study_s() {
+    let mut diary = Diary::new();
+    diary.freeze(study("A", &["a", "b"], &[contrast("old")]));
+    diary.run(&["a"]);
+    let mut amended = study("A", &["a", "b"], &[contrast("late")]);
+    amended.known = vec![unit("a")];
+    diary.amend(amended);
+    diary.run(&["b"]);
+    let why = "1 of 2 results (first: unit ca978112ca1b) is known by then";
+    diary.expect("A", &contrast("late"), &["a", "b"], PostHoc, why);
+}
+
+#[test]
+fn a_description_claims_nothing_so_it_may_be_late_and_says_nothing_of_what_was_known() {
+    let mut diary = Diary::new();
+    diary.run(&["a", "FF"]);
+    let contrasts = [asking("late", Descriptive), asking("known", Descriptive), contrast("sober")];
+    let mut frozen = study("A", &["a", "b"], &contrasts);
+    frozen.reused = vec![reused("FF")];
+    diary.freeze(frozen);
+    diary.run(&["b"]);
+    let late = diary.grant("A", &contrasts[0], &["a"]);
+    assert_eq!((late.status, late.why.as_str()), (Descriptive, "entry 0 asks for no more"));
+    let known = diary.grant("A", &contrasts[1], &["b", "FF"]);
+    assert!(known.why.starts_with("entry 0 asks for no more (frozen in entry 0"), "{}", known.why);
+    assert!(known.known.is_some());
+    assert_eq!(known.standing().to_string(), "descriptive");
+    // Who asks for exactly what is granted is told why it is granted.
+    let sober = diary.grant("A", &asking("sober", Prespecified), &["b", "FF"]);
+    assert!(sober.why.starts_with("frozen in entry 0 before its 1 new result"), "{}", sober.why);
+}

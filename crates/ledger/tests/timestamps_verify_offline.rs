@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use backcut_ledger::{
-    Body, Hash, Ledger, LedgerError, Level, RuleError, Stamp, TimestampError, Utc,
+    Body, Draw, Hash, Ledger, LedgerError, Level, NotDrawn, RuleError, Stamp, TimestampError, Utc,
 };
 use backcut_ledger::{timestamp, verify};
 use common::{study, three_entries, utc};
@@ -250,4 +250,26 @@ fn a_ledger_takes_no_stamp_of_something_else_and_no_misquoted_one() {
     let error = ledger.append(utc(3), Body::Timestamp(stamp)).unwrap_err();
     assert!(matches!(error, LedgerError::Rule(RuleError::Misquoted { .. })), "{error}");
     assert_eq!(Ledger::open(ledger.path()).unwrap().entries().len(), 3);
+}
+
+/// By the rule that the documentation spells out; the stamps of other entries do not count, nor do later
+/// ones of the same.
+#[test]
+fn sources_are_drawn_from_the_first_token_that_stamps_the_entry() {
+    let authority = Authority::new();
+    let mut ledger = Ledger::open(authority.file("ledger.jsonl")).unwrap();
+    let other = ledger.append(utc(0), Body::Freeze(study("other", &["a"], &[]))).unwrap();
+    let mut frozen = study("drawn", &["b"], &[]);
+    frozen.draw = Some(Draw { sources: 1, stamped: true });
+    let entry = ledger.append(utc(1), Body::Freeze(frozen)).unwrap();
+    let stray = Stamp::of_response(&authority.stamp(other)).unwrap();
+    ledger.append(utc(2), stray).unwrap();
+    assert_eq!(ledger.drawn("drawn", 1), Err(NotDrawn::Unstamped(1)));
+    let token = authority.stamp(entry);
+    ledger.append(utc(3), Stamp::of_response(&token).unwrap()).unwrap();
+    let again = Stamp::of_response(&authority.stamp(entry)).unwrap();
+    ledger.append(utc(4), again).unwrap();
+    let digest = Hash::of(format!("{entry} {} source 1", Hash::of(&token)).as_bytes());
+    let seed = u64::from_str_radix(&digest.to_string()[..12], 16).unwrap();
+    assert_eq!(ledger.drawn("drawn", 1), Ok(vec![seed]));
 }

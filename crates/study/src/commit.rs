@@ -356,7 +356,9 @@ mod tests {
             let plan = Plan::new(&study);
             let commitments = |family| commitments(&study, &plan, family);
             let mut contrasts: Vec<_> = study.families.iter().flat_map(commitments).collect();
-            assert!(contrasts.iter().all(|c| c.sample.as_ref().is_some_and(|s| !s.is_empty())));
+            assert!(
+                contrasts.iter().all(|c| c.sample.as_ref().is_some_and(|s| !s.set().is_empty()))
+            );
             for contrast in &mut contrasts {
                 contrast.sample = None; // the form of that time had none
                 contrast.idle.clear();
