@@ -335,3 +335,91 @@ fn every_freeze_is_listed_and_opposite_predictions_are_named() {
     let page = fs::read_to_string(desk.path("page.html")).unwrap();
     assert!(page.contains("never run") && page.contains("never collected"), "the page lists them");
 }
+
+/// Frozen with two contrasts that share the level; one of them is dropped when the results are known.
+#[test]
+fn a_level_cannot_be_won_back_from_contrasts_that_are_dropped() {
+    let two = family("confirmatory")
+        .replace("contrasts = [", "contrasts = [\"R2 = [F_SG@0.20] - 2*[FF@0.20] > 0\", ");
+    for sources in ["draw = 6", "first = 1\ncount = 6"] {
+        let text = |family: &str| tiny("s", 20, family).replace("first = 1\ncount = 4", sources);
+        let desk = collected(&text(&two));
+        assert!(status(&desk, "s", "R").0.starts_with("confirmatory"));
+        desk.write("s.toml", &text(&family("confirmatory")));
+        let said = desk.ends(2, "study amend s.toml --out out --reason tidy");
+        assert!(said.contains("its level was shared by 2 comparisons, and is by 1 here"), "{said}");
+        desk.write("s.toml", &text(&family("post hoc")));
+        desk.fine("study amend s.toml --out out --reason tidy");
+        collect(&desk, "s");
+        assert_eq!(status(&desk, "s", "R").0, "post hoc");
+    }
+}
+
+#[test]
+fn an_amendment_of_drawn_sources_is_not_by_construction() {
+    let desk = StudyFolder::new();
+    let text = tiny("s", 20, &family("confirmatory")).replace("first = 1\ncount = 4", "draw = 5");
+    desk.write("s.toml", &text);
+    desk.fine("study freeze s.toml --out out");
+    // Whoever copies the folder can look before amending.
+    let changed = text.replace("draw = 5", "draw = 4").replace("> 0", "< 0");
+    desk.write("s.toml", &changed);
+    desk.fine("study amend s.toml --out out --reason looked");
+    desk.fine("study run s.toml --out out --jobs 2");
+    collect(&desk, "s");
+    let (standing, why) = status(&desk, "s", "R");
+    assert_eq!(standing, "confirmatory", "{why}");
+    assert!(why.contains("this rests on the heads that its records carry"), "{why}");
+    let said = desk.fine("study verify out");
+    assert!(said.contains("sources: 4 drawn by entry 0"), "{said}");
+}
+
+#[test]
+fn the_error_is_not_new_under_the_name_of_a_measurement() {
+    let desk = collected(&tiny("s", 20, &family("confirmatory")));
+    let measured = |kind: &str, quantity: &str| {
+        reusing(&format!(
+            "[[measurements]]\n{kind}\nof = [\"FF\", \"F_SG\"]\n[[families]]\nname = \"m\"\n\
+             asks = \"prespecified\"\nquantity = \"{quantity}\"\n\
+             contrasts = [\"M = [F_SG@0.20] - [FF@0.20] > 0\"]\n"
+        ))
+    };
+    desk.write("b.toml", &measured("kind = \"donor\"", "panel.error"));
+    let said = desk.ends(2, "study freeze b.toml --out out");
+    assert!(said.contains("the evaluation error under another name"), "{said}");
+    desk.write("b.toml", &measured("kind = \"masking\"\nwindows = [8]", "masking.error/w=8"));
+    let said = desk.ends(2, "study freeze b.toml --out out");
+    assert!(said.contains("a window of 8, where rollouts have 8 steps"), "{said}");
+}
+
+#[test]
+fn a_cut_under_another_name_gives_no_new_results() {
+    let desk = collected(&tiny("s", 20, &family("confirmatory")));
+    for (full, stopped) in [("SEG-8", "SEG-1"), ("K64F", "F_A0"), ("F_A1", "SEG-1")] {
+        let text = tiny("t", 20, &family("prespecified"))
+            .replace("cut = \"FF\"", &format!("cut = \"{full}\""))
+            .replace("cut = \"F_SG\"", &format!("cut = \"{stopped}\""));
+        desk.write("t.toml", &text);
+        let said = desk.ends(2, "study freeze t.toml --out out");
+        assert!(said.contains("all of its 8 results were known by then"), "{full}: {said}");
+    }
+}
+
+#[test]
+fn deleting_records_does_not_make_what_they_held_unknown() {
+    let desk = collected(&tiny("s", 20, &format!("{MASKING}{}", family("confirmatory"))));
+    let other = tiny("t", 20, &family("prespecified")).replace("evaluate_every = 5", "");
+    desk.write("t.toml", &other);
+    let is_known = |desk: &StudyFolder| {
+        let said = desk.ends(2, "study freeze t.toml --out out");
+        assert!(said.contains("all of its 8 results were known by then"), "{said}");
+    };
+    is_known(&desk);
+    // The records alone, then everything but the tables.
+    for record in ending(&desk.path("out/units"), ".done.json") {
+        fs::remove_file(record).unwrap();
+    }
+    is_known(&desk);
+    fs::remove_dir_all(desk.path("out/units")).unwrap();
+    is_known(&desk);
+}

@@ -282,3 +282,57 @@ fn tables_whose_records_are_gone_are_not_sound() {
     assert!(said.contains("endpoints.csv: line 2 is not what the records give"), "{said}");
     assert!(said.contains("note: study s: 0 of 8 units have a record"), "{said}");
 }
+
+#[test]
+fn a_standing_or_a_reason_that_was_embellished_is_found() {
+    let desk = desk();
+    let folder = desk.path("out/tables/s");
+    let embellish = |path: &Path| {
+        replace(path, ",confirmatory,", ",confirmatory by construction,");
+        sum_again(&folder);
+    };
+    let words = "it says confirmatory by construction, and the ledger grants confirmatory";
+    change_is_found(&desk, "out", "tables/s/analysis.csv", embellish, words);
+    let reason = |path: &Path| {
+        replace(path, "frozen in entry 0", "registered in 2019");
+        sum_again(&folder);
+    };
+    let words = "the ledger gives another reason";
+    change_is_found(&desk, "out", "tables/s/analysis.csv", reason, words);
+    let rename = |path: &Path| {
+        replace(path, "\"study\": \"s\"", "\"study\": \"z\"");
+        sum_again(&folder);
+    };
+    let words = "it tells of study z, in a folder of another name";
+    change_is_found(&desk, "out", "tables/s/about.json", rename, words);
+    let words = "R: it says confirmatory, and was never frozen";
+    change_is_found(&desk, "out", "tables/s/about.json", rename, words);
+}
+
+#[test]
+fn innocent_folders_are_sound() {
+    let desk = StudyFolder::new();
+    let measured = "[[families]]\nname = \"m\"\nasks = \"post hoc\"\n\
+        quantity = \"masking.change/w=2\"\ncontrasts = [\"M = [F_SG@0.20] - [FF@0.20]\"]\n";
+    let more = format!("{}{}{measured}", common::study::MASKING, family("confirmatory"));
+    desk.write("s.toml", &tiny("s", 20, &more));
+    desk.fine("study freeze s.toml --out out");
+    let sound = |desk: &StudyFolder| {
+        for root in ["out", "out/tables"] {
+            let said = desk.fine(&format!("study verify {root}"));
+            assert!(said.contains(": sound"), "{root}: {said}");
+        }
+    };
+    // Collected before anything ran, half way, whole, in part, with Parquet and without.
+    desk.backcut("study collect s.toml --out out");
+    sound(&desk);
+    desk.fine("study run s.toml --out out --shard 1/2");
+    desk.backcut("study collect s.toml --out out");
+    sound(&desk);
+    desk.fine("study run s.toml --out out --jobs 2");
+    for options in ["", "--parquet", "--parts w=1", "--parts all --parquet", ""] {
+        desk.backcut(&format!("study collect s.toml --out out {options}"));
+        sound(&desk);
+    }
+    assert!(!desk.path("out/tables/s/analysis.parquet").exists(), "a former collection's");
+}

@@ -158,6 +158,7 @@ mod tests {
                 direction: Some("positive".into()),
                 asks: None,
                 sample: None,
+                shared_by: None,
                 idle: vec![],
             }];
             let utc = "2026-11-15T12:00:00Z".parse().unwrap();

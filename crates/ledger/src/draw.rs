@@ -58,10 +58,10 @@ impl Ledger {
         Ok(seeds(entry.hash, token, count))
     }
 
-    /// The SHA-256 of the first token that stamps an entry.
+    /// The SHA-256 of the first token that stamps an entry, or one that follows it and so holds it.
     fn token(&self, entry: &Entry) -> Option<Hash> {
         let stamps = self.entries().iter().filter_map(|e| match &e.body {
-            Body::Timestamp(stamp) if stamp.of == entry.hash => unhex(&stamp.token),
+            Body::Timestamp(stamp) if self.is_ancestor(entry.hash, stamp.of) => unhex(&stamp.token),
             _ => None,
         });
         stamps.map(|token| Hash::of(&token)).next()

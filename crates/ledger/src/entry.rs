@@ -190,6 +190,9 @@ pub struct Contrast {
     /// What it is computed from, completely; entries of version 1 lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
+    /// How many comparisons share its family's level, counted or stated; entries of version 1 lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_by: Option<u64>,
     /// Cells that it names and that have no influence on its value, as in `0*[X@hidden]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub idle: Vec<String>,

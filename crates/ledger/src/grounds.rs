@@ -28,9 +28,10 @@ impl fmt::Display for Place<'_> {
 
 pub(crate) type History<'a> = [(Place<'a>, &'a Frozen)];
 
-/// What an entry that does not spell a contrast's sample out stands for: one of version 1, or one whose
-/// sources are drawn. Told by whoever understands studies; none if it cannot be told.
-pub type Recall<'a> = dyn Fn(&Entry, &Contrast) -> Option<Sample> + 'a;
+/// The contrast of that name as an entry means it, with its sample and who shares its level, where the entry
+/// does not spell them out: one of version 1, or one whose sources are drawn. Told by whoever understands
+/// studies; none if it cannot be told.
+pub type Recall<'a> = dyn Fn(&Entry, &Contrast) -> Option<Contrast> + 'a;
 
 /// The rule. `ran` adds what only results can tell.
 pub(crate) fn decide<'a>(
@@ -83,13 +84,22 @@ fn same_sample<'c>(
     recall: &Recall,
 ) -> Result<&'c Sample, String> {
     let here = contrast.sample.as_ref().ok_or("it does not say what it uses")?;
-    let spelled = || frozen.contrast(&contrast.name).and_then(|c| c.sample.clone());
+    let spelled = || frozen.contrast(&contrast.name).filter(|c| c.sample.is_some()).cloned();
     let there = match place {
         Place::Entry(entry) if frozen.draw.is_some() => recall(entry, contrast),
         Place::Entry(entry) => spelled().or_else(|| recall(entry, contrast)),
-        Place::Proposed => Some(here.clone()),
+        Place::Proposed => Some(contrast.clone()),
     };
     let there = there.ok_or("its sample there cannot be told")?;
+    if there.shared_by != contrast.shared_by {
+        let say = |n: Option<u64>| n.map_or_else(|| "no".to_owned(), |n| n.to_string());
+        return Err(format!(
+            "its level was shared by {} comparisons, and is by {} here",
+            say(there.shared_by),
+            say(contrast.shared_by)
+        ));
+    }
+    let there = there.sample.ok_or("its sample there cannot be told")?;
     match there.departure(here) {
         Some(departure) => Err(format!("with another sample: {departure}")),
         None => Ok(here),
@@ -185,7 +195,9 @@ fn lists(
         let granted = Granted::plain(Status::Prespecified, format!("{why}; {RESTS_ON}"));
         return Ok(Granted { reused: reused.len(), known: Some(known), ..granted });
     }
-    if frozen.draw.is_some() {
+    // Whoever amends knows the sources: what ran on them elsewhere, no draw can tell.
+    let is_drawing = frozen.draw.is_some() && earlier.iter().all(|(_, f)| f.draw.is_none());
+    if is_drawing {
         let why = format!("by construction: its sources were drawn then, so its {new} are younger");
         let granted = Granted::plain(Status::Confirmatory, why);
         return Ok(Granted { by_construction: true, ..granted });

@@ -31,6 +31,7 @@
 //!     direction: Some("positive".into()),
 //!     asks: Some(Status::Confirmatory),
 //!     sample: Some(sample),
+//!     shared_by: Some(1),
 //!     idle: vec![],
 //! };
 //! let mut frozen = Frozen::new("C5", r#"{"seeds":16}"#, Hash::of(b"100000 draws"));
@@ -66,7 +67,7 @@ mod verify;
 pub use canonical::{canonical, canonical_value};
 pub use chain::{Fault, Torn};
 pub use draw::{Draw, NotDrawn};
-pub use entry::{Amendment, Body, Contrast, Entry, Frozen, Reused, Stamp, VERSION};
+pub use entry::{Amendment, Body, Contrast, Entry, Frozen, OLDEST, Reused, Stamp, VERSION};
 pub use hash::{Hash, HashError};
 pub use ledger::{Ledger, LedgerError};
 pub use rules::RuleError;

@@ -389,7 +389,7 @@ fn an_entry_without_a_sample_grants_only_what_can_be_remembered() {
     let nothing = grant(&|_: &_, _: &_| None);
     assert_eq!(nothing.status, PostHoc);
     assert!(nothing.why.contains("cannot be told"), "{}", nothing.why);
-    let other = grant(&|_: &_, c: &Contrast| using(c, &["b"]).sample);
+    let other = grant(&|_: &_, c: &Contrast| Some(using(c, &["b"])));
     assert!(other.why.contains("another sample"), "{}", other.why);
 }
 
@@ -495,7 +495,7 @@ fn the_sample_of_drawn_sources_is_remembered_and_not_read_from_the_entry() {
     diary.freeze(frozen);
     diary.run(&["a.1", "a.2", "stand-in"]);
     let drawn = using(&contrast("H"), &["a.1", "a.2"]);
-    let recall = |_: &_, _: &_| drawn.sample.clone();
+    let recall = |_: &_, _: &_| Some(drawn.clone());
     let used = diary.used(&["a.1", "a.2"]);
     assert_eq!(grant(&diary.ledger, "A", &drawn, &used, &recall).status, Confirmatory);
     let used = diary.used(&["stand-in"]);
@@ -534,4 +534,35 @@ fn a_description_claims_nothing_so_it_may_be_late_and_says_nothing_of_what_was_k
     // Who asks for exactly what is granted is told why it is granted.
     let sober = diary.grant("A", &asking("sober", Prespecified), &["b", "FF"]);
     assert!(sober.why.starts_with("frozen in entry 0 before its 1 new result"), "{}", sober.why);
+}
+
+#[test]
+fn a_level_that_fewer_comparisons_share_is_another_level() {
+    let units = ["a.1", "b.1"];
+    let sharing = |n| Contrast { shared_by: Some(n), ..using(&contrast("H"), &units) };
+    let mut diary = Diary::new();
+    diary.freeze(study("A", &units, &[sharing(2)]));
+    diary.run(&units);
+    let grant = |n| grant(&diary.ledger, "A", &sharing(n), &diary.used(&units), &by_lists);
+    assert_eq!(grant(2).status, Confirmatory);
+    assert_eq!(grant(1).status, PostHoc);
+    assert!(grant(1).why.contains("its level was shared by 2 comparisons, and is by 1 here"));
+}
+
+#[test]
+fn an_amendment_of_a_drawn_study_is_not_confirmatory_by_construction() {
+    let mut diary = Diary::new();
+    let mut frozen = study("A", &["stand-in"], &[contrast("H")]);
+    frozen.draw = Some(Draw { sources: 2, stamped: false });
+    diary.freeze(frozen.clone());
+    // The sources are known from now on: they can be tried in a copy of the folder.
+    let mut amended = frozen;
+    amended.contrasts.push(contrast("late"));
+    diary.amend(amended);
+    diary.run(&["a.1", "a.2"]);
+    let late = diary.grant("A", &contrast("late"), &["a.1", "a.2"]);
+    assert_eq!(late.standing().to_string(), "confirmatory");
+    assert!(late.why.contains("rests on the heads"), "{}", late.why);
+    let first = diary.grant("A", &contrast("H"), &["a.1", "a.2"]);
+    assert_eq!(first.standing().to_string(), "confirmatory by construction");
 }

@@ -382,6 +382,7 @@ pub fn write(
     with_parquet: bool,
 ) -> Result<(), StudyError> {
     let files = Files::new(tables, about, with_parquet)?;
+    remove_former(folder, &files)?;
     for (name, bytes) in &files.files {
         publish(&folder.join(name), bytes)?;
     }
@@ -392,6 +393,26 @@ pub fn write(
         let rows = frozen_here(store, above)?;
         let bytes = backcut_tables::to_csv(&rows).map_err(StudyError::bug)?;
         publish(&above.join(format!("{}.csv", names::FREEZES)), &bytes)?;
+    }
+    Ok(())
+}
+
+/// Removes tables of an earlier collection that this one does not make again: they would be out of date.
+fn remove_former(folder: &Path, files: &Files) -> Result<(), StudyError> {
+    let Ok(sums) = backcut_files::read_text(&folder.join("SHA256SUMS")) else { return Ok(()) };
+    let former = sums.lines().filter_map(|line| Some(line.split_once("  ")?.1));
+    for name in former.filter(|name| !files.files.contains_key(*name)) {
+        // A name that is a path is not one that a collection wrote.
+        if Path::new(name).components().count() != 1 {
+            continue;
+        }
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StudyError::io(&path)(error));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

@@ -317,6 +317,7 @@ pub fn commitments(study: &Study, plan: &Plan, family: &StudyFamily) -> Vec<Comm
             },
             asks: Some(family.asks),
             idle: contrast.idle_cells(&cells),
+            shared_by: Some(family.params.size.unwrap_or(family.params.contrasts.len()) as u64),
             sample: Some(sample),
         }
     };
@@ -361,6 +362,7 @@ mod tests {
             );
             for contrast in &mut contrasts {
                 contrast.sample = None; // the form of that time had none
+                contrast.shared_by = None;
                 contrast.idle.clear();
             }
             contrasts.sort_by(|a, b| a.name.cmp(&b.name));

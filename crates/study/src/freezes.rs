@@ -35,15 +35,25 @@ pub(crate) fn freezes(ledger: &Ledger, beside: &Beside) -> Vec<FreezeRow> {
         .to_owned(),
         predictions: frozen.contrasts.iter().filter(|c| c.direction.is_some()).count() as u64,
         units: frozen.units() as u64,
-        sources: match frozen.draw {
-            Some(draw) if draw.stamped => format!("{} drawn by it and its stamp", draw.sources),
-            Some(draw) => format!("{} drawn by it", draw.sources),
-            None => "chosen".to_owned(),
-        },
+        sources: sources(ledger, entry, frozen),
         fate: fate(ledger, entry, frozen, beside),
         opposed: opposed(entry, &predictions),
     };
     frozen.map(row).collect()
+}
+
+/// How an entry's sources came to be.
+fn sources(ledger: &Ledger, entry: &Entry, frozen: &Frozen) -> String {
+    let Some(draw) = frozen.draw else { return "chosen".to_owned() };
+    let first = ledger.entries_of(&frozen.study).find(|(_, f)| f.draw.is_some());
+    let (by, stamped) = match first {
+        Some((first, f)) if first.index != entry.index => {
+            (format!("entry {}", first.index), f.draw.is_some_and(|draw| draw.stamped))
+        }
+        _ => ("it".to_owned(), draw.stamped),
+    };
+    let stamp = if stamped { " and its stamp" } else { "" };
+    format!("{} drawn by {by}{stamp}", draw.sources)
 }
 
 fn fate(ledger: &Ledger, entry: &Entry, frozen: &Frozen, beside: &Beside) -> String {
@@ -76,14 +86,11 @@ struct Prediction<'a> {
     direction: Direction,
 }
 
-/// The predictions of every study's latest entry.
+/// Every prediction that was ever frozen: one that an amendment dropped was made all the same.
 fn predictions<'a>(ledger: &'a Ledger, memory: &Memory) -> Vec<Prediction<'a>> {
     let mut predictions = Vec::new();
     for entry in ledger.entries() {
         let Some(frozen) = entry.frozen() else { continue };
-        if ledger.latest_entry(&frozen.study).is_some_and(|latest| latest.hash != entry.hash) {
-            continue;
-        }
         for commitment in &frozen.contrasts {
             let direction = match commitment.direction.as_deref() {
                 Some("positive") => Direction::Positive,
@@ -91,7 +98,7 @@ fn predictions<'a>(ledger: &'a Ledger, memory: &Memory) -> Vec<Prediction<'a>> {
                 None => continue,
             };
             let spelled = commitment.sample.clone().filter(|_| frozen.draw.is_none());
-            let sample = spelled.or_else(|| memory.recall(entry, commitment));
+            let sample = spelled.or_else(|| memory.recall(entry, commitment)?.sample);
             let contrast = Contrast::parse(&commitment.expression).ok();
             if let (Some(sample), Some(contrast)) = (sample, contrast) {
                 let study = frozen.study.as_str();
@@ -114,10 +121,10 @@ fn opposed(entry: &Entry, predictions: &[Prediction]) -> String {
     let ours = predictions.iter().filter(|p| p.entry.hash == entry.hash);
     let mut found = Vec::new();
     for one in ours {
-        let (units, cells) = (one.sample.set(), cells(&one.sample));
+        let (units, cells) = (influential(one), cells(&one.sample));
         for other in predictions {
             let is_another = other.entry.hash != entry.hash || other.commitment != one.commitment;
-            if !is_another || other.sample.set() != units {
+            if !is_another || influential(other) != units {
                 continue;
             }
             let Some(theirs) = in_our_names(other, &one.sample) else { continue };
@@ -129,6 +136,13 @@ fn opposed(entry: &Entry, predictions: &[Prediction]) -> String {
         }
     }
     found.join("; ")
+}
+
+/// The units that a prediction depends on: cells without influence do not make it another one.
+fn influential(prediction: &Prediction) -> BTreeSet<Hash> {
+    let idle = &prediction.commitment.idle;
+    let units = prediction.sample.units().filter(|(cell, _)| idle.iter().all(|name| name != cell));
+    units.map(|(_, unit)| unit).collect()
 }
 
 /// Another prediction with its cells called as in our sample: arms may have other names over the same

@@ -57,16 +57,15 @@ impl<'a> Memory<'a> {
         Self { ledger, recalled: RefCell::default() }
     }
 
-    /// The sample of a contrast in an entry.
-    pub(crate) fn recall(&self, entry: &Entry, contrast: &Commitment) -> Option<Sample> {
+    /// A contrast as an entry means it.
+    pub(crate) fn recall(&self, entry: &Entry, contrast: &Commitment) -> Option<Commitment> {
         let known = self.recalled.borrow().get(&entry.hash).cloned();
         let commitments = known.unwrap_or_else(|| {
             let recalled = entry.frozen().and_then(|f| self.read_back(f)).map(Rc::new);
             self.recalled.borrow_mut().insert(entry.hash, recalled.clone());
             recalled
         })?;
-        let found = commitments.iter().find(|c| c.name == contrast.name)?;
-        found.sample.clone()
+        commitments.iter().find(|c| c.name == contrast.name).cloned()
     }
 
     /// The contrasts of a frozen study with their samples, if they are what the entry lists and spells.

@@ -17,6 +17,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -180,7 +181,10 @@ impl Store {
 pub(crate) fn list(folder: &Path) -> Result<Vec<String>, StudyError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // What is no folder lists nothing; `verify` says that it does not belong there.
+        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(StudyError::io(folder)(error)),
     };
     let mut names = Vec::new();

@@ -6,15 +6,20 @@
 //! is the same trajectory as what it branches from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
 
+use backcut_engine::{Cut, MemoryCredit, StateCredit};
 use backcut_ledger::{Hash, canonical_value};
+use backcut_tables::names;
+use backcut_tables::rows::ProvenanceRow;
 use backcut_training::{Checkpoint, RunConfig};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commit::noted;
 use crate::error::StudyError;
 use crate::plan::Plan;
+use crate::read_back::read;
 use crate::record::Record;
 use crate::store::{Recorded, Store, list};
 use crate::study::Study;
@@ -37,6 +42,9 @@ enum Tells {
     Measuring { trajectory: Hash, update: u64, kind: String },
 }
 
+/// The source of a trajectory that cannot be told.
+const UNKNOWN: u64 = u64::MAX;
+
 /// Definitions of units, from which trajectories are told.
 #[derive(Default)]
 struct Book {
@@ -45,6 +53,29 @@ struct Book {
 }
 
 impl Book {
+    /// Takes the definitions of a study in.
+    fn add(&mut self, study: &Study, plan: &Plan) {
+        for unit in 0..plan.units.len() as u32 {
+            let id = plan.units[unit as usize].id;
+            self.definitions.entry(id).or_insert_with(|| plan.definition(study, unit));
+        }
+    }
+
+    /// Takes every study in that was noted or frozen in a folder: a record that is gone, or never was,
+    /// does not make what it defines unknown.
+    fn add_studies(&mut self, store: &Store) -> Result<(), StudyError> {
+        let ledger = crate::commit::ledger(store)?;
+        let frozen = ledger.entries().iter().filter_map(|entry| entry.frozen());
+        let mut forms: BTreeSet<String> = frozen.map(|frozen| frozen.canonical.clone()).collect();
+        forms.extend(noted(store)?.into_values().map(|(canonical, _)| canonical));
+        for form in forms {
+            let Ok(study) = Study::from_canonical(&form) else { continue };
+            let study = crate::commit::draw_sources(study, &ledger);
+            self.add(&study, &Plan::new(&study));
+        }
+        Ok(())
+    }
+
     /// The trajectory of a training unit. What it branches from may be gone: then its id stands for it.
     fn trajectory(&mut self, id: UnitId) -> Trajectory {
         if let Some(known) = self.trajectories.get(&id) {
@@ -61,7 +92,7 @@ impl Book {
                 };
                 Trajectory { id, drive, seed: run.seed }
             }
-            _ => Trajectory { id, drive: id, seed: u64::MAX },
+            _ => Trajectory { id, drive: id, seed: UNKNOWN },
         };
         self.trajectories.insert(id, found);
         found
@@ -88,13 +119,41 @@ impl Book {
 /// What drives a run, wherever it starts and whenever one looks.
 fn drive<S: Serialize>(run: &RunConfig<S>) -> Hash {
     let RunConfig { system, cut, seed, stream, optimizer, precision, numerics, .. } = run;
+    let cut = plainest(*cut, steps(&system.settings));
     name(&json!({
         "system": system, "cut": cut, "seed": seed, "stream": stream,
         "optimizer": optimizer, "precision": precision, "numerics": numerics,
     }))
 }
 
-fn name(value: &serde_json::Value) -> Hash {
+/// The plainest cut that keeps the same edges over so many steps: `SEG-1` is `F_SG`, and a segment or a
+/// reach as long as the rollout is none. Some of them differ in the last bits, none in what one learns.
+fn plainest(cut: Cut, steps: Option<u64>) -> Cut {
+    let is_whole = |n: u32| steps.is_some_and(|steps| u64::from(n) >= steps);
+    let state = match cut.state {
+        StateCredit::Steps(k) if is_whole(k.get()) => StateCredit::Full,
+        state => state,
+    };
+    let memory = match cut.memory {
+        MemoryCredit::Stored { segment: Some(length) } if is_whole(length.get()) => {
+            MemoryCredit::Full
+        }
+        MemoryCredit::Scaled { alpha } if alpha.get() == 1.0 => MemoryCredit::Full,
+        memory if memory.is_detached() && memory != MemoryCredit::Projected => {
+            MemoryCredit::Stored { segment: None }
+        }
+        memory => memory,
+    };
+    Cut { state, memory }
+}
+
+/// The steps of a rollout, where settings say them under that name.
+fn steps(settings: &Value) -> Option<u64> {
+    let Value::Object(map) = settings else { return None };
+    map.get("steps").and_then(Value::as_u64).or_else(|| map.values().find_map(steps))
+}
+
+fn name(value: &Value) -> Hash {
     Hash::of(canonical_value(value).as_bytes())
 }
 
@@ -110,15 +169,20 @@ impl Known {
     /// What a folder tells of a study.
     pub(crate) fn of(study: &Study, plan: &Plan, store: &Store) -> Result<Self, StudyError> {
         let mut book = Book::default();
+        book.add_studies(store)?;
+        book.add(study, plan);
         let mut there: BTreeSet<UnitId> = BTreeSet::new();
         let found: BTreeMap<UnitId, Recorded> = store.scan()?.into_iter().collect();
         for (id, recorded) in found {
             book.definitions.insert(id, Record::load(store, &id, recorded)?.definition);
             there.insert(id);
         }
+        there.extend(told_by_tables(store)?);
         let mut headless = Vec::new();
         for id in readable(store, &there)? {
-            headless.extend(begun(store, &id, &mut book)?);
+            if !book.definitions.contains_key(&id) {
+                headless.extend(saved(store, &id));
+            }
             there.insert(id);
         }
         let mut reach: HashMap<Hash, u64> = HashMap::new();
@@ -128,7 +192,8 @@ impl Known {
         let mut existing = Vec::new();
         for &id in &there {
             let Some((tells, seed)) = book.tells(id) else { continue };
-            if seeds.contains(&seed) {
+            // What cannot be told may well be on the study's sources.
+            if seeds.contains(&seed) || seed == UNKNOWN {
                 existing.push(id);
             }
             match tells {
@@ -147,9 +212,6 @@ impl Known {
                 existing.push(id);
             }
         }
-        let index = 0..plan.units.len() as u32;
-        book.definitions
-            .extend(index.map(|unit| (plan.units[unit as usize].id, plan.definition(study, unit))));
         let mut known = Vec::new();
         for unit in &plan.units {
             let is_known = there.contains(&unit.id)
@@ -168,47 +230,49 @@ impl Known {
     }
 }
 
-/// Units without a record of which anything can be read in `work/`.
+/// Units without a record of which anything can be read: a saved state in `work/`, or files in `units/`.
 fn readable(store: &Store, recorded: &BTreeSet<UnitId>) -> Result<Vec<UnitId>, StudyError> {
-    let mut ids = Vec::new();
-    for id in store.begun()? {
-        if !recorded.contains(&id) && !list(store.work(&id).path())?.is_empty() {
-            ids.push(id);
+    let mut ids: BTreeSet<UnitId> = store.begun()?.into_iter().collect();
+    let units = store.root().join("units");
+    for shelf in list(&units)? {
+        let names = list(&units.join(shelf))?;
+        ids.extend(names.iter().filter_map(|name| name.parse::<UnitId>().ok()));
+    }
+    let mut readable = Vec::new();
+    for id in ids {
+        let has_files = |folder: &Path| list(folder).map(|names| !names.is_empty());
+        if !recorded.contains(&id)
+            && (has_files(store.work(&id).path())? || has_files(store.beside(&id).path())?)
+        {
+            readable.push(id);
         }
     }
-    Ok(ids)
+    Ok(readable)
 }
 
-/// Finds what defines a unit that was begun: in the studies that ran here; or else what its saved state
-/// says of its trajectory and its source.
-fn begun(
-    store: &Store,
-    id: &UnitId,
-    book: &mut Book,
-) -> Result<Option<(UnitId, Hash, u64)>, StudyError> {
-    for (_, (canonical, units)) in noted(store)? {
-        if !units.contains(id) {
-            continue;
+/// Units whose results stand in collected tables, whether their records are still there or not.
+fn told_by_tables(store: &Store) -> Result<Vec<UnitId>, StudyError> {
+    let tables = store.root().join("tables");
+    let mut told = Vec::new();
+    for folder in list(&tables)? {
+        let folder = tables.join(folder);
+        if folder.join(format!("{}.csv", names::PROVENANCE)).exists() {
+            let rows: Vec<ProvenanceRow> = read(&folder, names::PROVENANCE)?;
+            told.extend(rows.iter().map(|row| row.unit));
         }
-        let ledger = crate::commit::ledger(store)?;
-        let Ok(study) = Study::from_canonical(&canonical) else { continue };
-        let study = crate::commit::draw_sources(study, &ledger);
-        let plan = Plan::new(&study);
-        for unit in 0..plan.units.len() as u32 {
-            let definition = plan.definition(&study, unit);
-            book.definitions.entry(plan.units[unit as usize].id).or_insert(definition);
-        }
-        return Ok(None);
     }
-    let Ok(checkpoint) = Checkpoint::load(&store.work(id).checkpoint()) else { return Ok(None) };
+    Ok(told)
+}
+
+/// What the saved state of a unit that no study here defines says of its trajectory and its source.
+fn saved(store: &Store, id: &UnitId) -> Option<(UnitId, Hash, u64)> {
+    let checkpoint = Checkpoint::load(&store.work(id).checkpoint()).ok()?;
     let config = &checkpoint.header().config;
-    Ok(Some((*id, drive(config), config.seed)))
+    Some((*id, drive(config), config.seed))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use backcut_systems::Catalogue;
 
     use super::*;

@@ -32,6 +32,7 @@ pub fn contrast(name: &str) -> Contrast {
         direction: Some("positive".into()),
         asks: None,
         sample: None,
+        shared_by: None,
         idle: vec![],
     }
 }
@@ -47,8 +48,8 @@ pub fn using(contrast: &Contrast, units: &[&str]) -> Contrast {
 }
 
 /// Entries without a sample of their own froze whatever is claimed: their lists decide alone.
-pub fn by_lists(_: &Entry, claimed: &Contrast) -> Option<Sample> {
-    claimed.sample.clone()
+pub fn by_lists(_: &Entry, claimed: &Contrast) -> Option<Contrast> {
+    Some(claimed.clone())
 }
 
 pub fn asking(name: &str, status: Status) -> Contrast {

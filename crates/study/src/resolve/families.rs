@@ -30,6 +30,13 @@ impl Resolver<'_> {
         measured: &[Measured],
     ) -> Result<StudyFamily, StudyError> {
         let family = parse(table)?;
+        if table.quantity.as_deref().is_some_and(|quantity| quantity.starts_with("panel.")) {
+            let what = "`quantity` is the evaluation error under another name";
+            return Err(StudyError::invalid(
+                what,
+                "leave `quantity` out: errors are compared then",
+            ));
+        }
         for contrast in &family.params.contrasts {
             for cell in contrast.cells() {
                 self.check_cell(cell)?;

@@ -1,5 +1,7 @@
 //! What is measured, and that the states it needs are kept.
 
+use backcut_measure::Measurement;
+
 use super::resolver::{Resolver, indices};
 use crate::error::StudyError;
 use crate::study::Measured;
@@ -18,6 +20,7 @@ impl Resolver<'_> {
                     ));
                 }
                 for arm in arms {
+                    self.check_windows(&table.what, arm)?;
                     let updates = table.at.clone().unwrap_or_else(|| vec![self.arms[arm].updates]);
                     for update in updates {
                         let reference = self.reference(table.reference.as_deref(), arm)?;
@@ -40,6 +43,20 @@ impl Resolver<'_> {
             }
         }
         Ok(measured)
+    }
+
+    /// A mask that hides nothing measures the evaluation error, which is known where the arm is.
+    fn check_windows(&self, what: &Measurement, arm: usize) -> Result<(), StudyError> {
+        let Measurement::Masking { windows } = what else { return Ok(()) };
+        let Some(choice) = self.arms[arm].systems.values().next() else { return Ok(()) };
+        let steps = self.build(choice)?.system().steps();
+        match windows.iter().find(|window| **window >= steps) {
+            Some(window) => Err(StudyError::invalid(
+                format!("masking with a window of {window}, where rollouts have {steps} steps"),
+                "choose a window that hides something",
+            )),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn reference(

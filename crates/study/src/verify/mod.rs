@@ -117,7 +117,7 @@ pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError>
         verified.freezes = freezes(ledger, &Beside { recorded, tables: &above, planned: &planned });
         tables::verify_freezes(&above, &mut verified);
     }
-    if verified.records + verified.tables + verified.entries == 0 {
+    if verified.records + verified.tables + verified.entries == 0 && verified.is_sound() {
         return Err(StudyError::invalid(
             format!("{} holds no results", root.display()),
             "give the folder that was passed as --out",

@@ -1,9 +1,9 @@
 //! Tables: against the records they were made of, or against each other where those are not handed on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use backcut_ledger::Hash;
+use backcut_ledger::{Hash, Ledger, Status};
 use backcut_tables::names;
 use backcut_tables::rows::{AnalysisRow, FreezeRow};
 use serde_json::Value as Json;
@@ -12,6 +12,7 @@ use super::{Folder, Verified};
 use crate::collect::{Files, Results};
 use crate::commit::draw_sources;
 use crate::error::StudyError;
+use crate::freezes::{Beside, freezes};
 use crate::plan::Plan;
 use crate::read_back::read;
 use crate::store::list;
@@ -91,7 +92,18 @@ fn verify_study(
     let text = backcut_files::read_text(&file).map_err(StudyError::io(&file))?;
     let about: Json = serde_json::from_str(&text).map_err(|e| StudyError::damaged(&file, e))?;
     let name = about["study"].as_str().unwrap_or_default();
+    let is_called = |path: &Path| path.file_name().is_some_and(|called| called == name);
+    if !path.canonicalize().is_ok_and(|path| is_called(&path)) {
+        let what = format!("it tells of study {name}, in a folder of another name");
+        verified.problem(format!("{}: {what}", file.display()));
+    }
     let Some(canonical) = folder.studies.get(name) else {
+        let rows: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
+        let claims = rows.iter().find(|row| row.status.status > Status::Descriptive);
+        if let (Some(row), true) = (claims, folder.ledger.is_some()) {
+            let what = format!("{}: it says {}, and was never frozen", row.contrast, row.status);
+            verified.problem(format!("{}: {what}", path.join("analysis.csv").display()));
+        }
         let what =
             "no study of that name was frozen or noted here: its rows were not computed again";
         verified.note(format!("{}: {what}", path.display()));
@@ -113,7 +125,7 @@ fn verify_study(
     let says_done = about["unit states"]["done"].as_u64().unwrap_or(0) > 0;
     if has_records || says_done && folder.store.root().join("units").exists() {
         let results = Results::read(&study, &plan, folder.store)?;
-        against(path, folder, &results, &about, (listed, "the records"), verified)
+        against(path, folder, &results, &about, (listed, RECORDS), verified)
     } else if folder.ledger.is_some() {
         let results = Results::from_tables(path, &study, &plan)?;
         against(path, folder, &results, &about, (listed, "the other tables"), verified)
@@ -121,6 +133,9 @@ fn verify_study(
         Ok(())
     }
 }
+
+/// Whose results tables are held to, where they are there.
+const RECORDS: &str = "the records";
 
 /// Every table must be what the results give, and the ledger grants.
 fn against(
@@ -133,11 +148,34 @@ fn against(
 ) -> Result<(), StudyError> {
     let parts = about["measurement parts"].as_array().cloned().unwrap_or_default();
     let parts: Vec<String> = parts.iter().filter_map(|p| p.as_str().map(str::to_owned)).collect();
+    // Where only some findings were handed on, what rests on the others cannot be told.
+    let is_narrowed = !parts.is_empty() && whose != RECORDS;
+    if is_narrowed {
+        let what = "narrowed to some parts: what rests on other findings was not computed again";
+        verified.note(format!("{}: {what}", path.display()));
+    }
+    let first_form = folder.ledger.is_some_and(|ledger| {
+        let name = &results.study.name;
+        ledger.latest_entry(name).is_some_and(|entry| entry.version == backcut_ledger::OLDEST)
+    });
     let tables = results.tables(folder.store, &parts)?;
     let again = results.about(folder.store, &parts)?;
-    for key in ["study", "title", "numerics", "units", "updates", "unit states", "frozen by entry"]
-    {
-        if about[key] != again[key] {
+    let same = |key: &str| match key {
+        "unit states" => settled(&about[key]) == settled(&again[key]),
+        key => about[key] == again[key],
+    };
+    let keys = [
+        "study",
+        "title",
+        "numerics",
+        "units",
+        "updates",
+        "unit states",
+        "frozen at",
+        "frozen by entry",
+    ];
+    for key in keys {
+        if !same(key) {
             let (file, now) = (path.join("about.json"), &again[key]);
             let what = format!("{key} is {} there, {now} by {whose}", about[key]);
             verified.problem(format!("{}: {what}", file.display()));
@@ -149,12 +187,21 @@ fn against(
         let file = path.join(name);
         if name == "analysis.csv" {
             let there: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
-            verify_rows(&file, &there, &tables.analysis, verified);
+            let here = &tables.analysis;
+            verify_rows(&file, &there, here, is_narrowed.then_some(results), first_form, verified);
+            continue;
+        }
+        if is_narrowed && name.starts_with(names::MEASUREMENTS) {
             continue;
         }
         let there = backcut_files::read(&file).map_err(StudyError::io(&file))?;
-        // A word in an analysis may have changed since; what is the same row is told by the CSV.
-        if there != *bytes && name != "analysis.parquet" {
+        let is_same = match name.as_str() {
+            // Its words may have changed since, but it must be the table that the CSV is.
+            "analysis.parquet" => there == as_parquet(path)?,
+            name if name.ends_with(".parquet") => there == *bytes,
+            _ => unsettled(&there) == unsettled(bytes),
+        };
+        if !is_same {
             let line = first_difference(&there, bytes);
             let what = format!("line {line} is not what {whose} give: collect it again");
             verified.problem(format!("{}: {what}", file.display()));
@@ -166,6 +213,33 @@ fn against(
     Ok(())
 }
 
+/// Units by state, those that are not done yet together: a unit that was running when the tables were made
+/// may have stopped since.
+fn settled(states: &Json) -> [u64; 4] {
+    let count = |state: &str| states[state].as_u64().unwrap_or(0);
+    let open = count("running") + count("interrupted") + count("pending");
+    [count("done"), count("failed"), count("blocked"), open]
+}
+
+/// A table with those states told as one.
+fn unsettled(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.replace(",running,", ",pending,").replace(",interrupted,", ",pending,")
+}
+
+/// The analysis of a folder as the Parquet file that belongs to its CSV.
+#[cfg(feature = "parquet")]
+fn as_parquet(path: &Path) -> Result<Vec<u8>, StudyError> {
+    let rows: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
+    backcut_tables::to_parquet(names::ANALYSIS, &rows).map_err(StudyError::bug)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn as_parquet(path: &Path) -> Result<Vec<u8>, StudyError> {
+    let path = path.join("analysis.parquet");
+    backcut_files::read(&path).map_err(StudyError::io(&path))
+}
+
 fn first_difference(there: &[u8], here: &[u8]) -> usize {
     let lines =
         |bytes: &'_ [u8]| bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
@@ -173,26 +247,42 @@ fn first_difference(there: &[u8], here: &[u8]) -> usize {
     1 + there.iter().zip(&here).take_while(|(a, b)| a == b).count()
 }
 
-/// The rows of an analysis against the same rows, computed again.
-fn verify_rows(file: &Path, there: &[AnalysisRow], here: &[AnalysisRow], verified: &mut Verified) {
+/// The rows of an analysis against the same rows, computed again. Of `narrowed` results only rows of errors
+/// can be told; entries of the first form were told in other words.
+fn verify_rows(
+    file: &Path,
+    there: &[AnalysisRow],
+    here: &[AnalysisRow],
+    narrowed: Option<&Results>,
+    first_form: bool,
+    verified: &mut Verified,
+) {
     let file = file.display();
     if there.len() != here.len() {
         let what = format!("{} rows, where the study has {}", there.len(), here.len());
         return verified.problem(format!("{file}: {what}"));
     }
     let mut reworded = 0;
-    for (there, here) in there.iter().zip(here) {
+    let is_told = |row: &&AnalysisRow| {
+        let families = narrowed.map(|results| results.study.families.iter());
+        families
+            .is_none_or(|mut f| f.any(|f| f.table.name == row.family && f.table.quantity.is_none()))
+    };
+    for (there, here) in there.iter().zip(here).filter(|(row, _)| is_told(row)) {
         verified.rows += 1;
         let place = format!("{file}: {}: {}", there.family, there.contrast);
-        if there.status.status != here.status.status {
+        let is_less = there.status == here.status.status.into();
+        if there.status != here.status && !(first_form && is_less) {
             verified.problem(format!(
                 "{place}: it says {}, and the ledger grants {}: {}",
                 there.status, here.status, here.why
             ));
         } else if there.status != here.status {
             verified.note(format!("{place}: `{}` is `{}` by now", there.status, here.status));
-        } else {
-            reworded += usize::from(there.why != here.why);
+        } else if there.why != here.why && first_form {
+            reworded += 1;
+        } else if there.why != here.why {
+            verified.problem(format!("{place}: the ledger gives another reason: {}", here.why));
         }
         let (status, why) = (here.status.clone(), here.why.clone());
         if (AnalysisRow { status, why, ..there.clone() }) != *here {
@@ -205,21 +295,24 @@ fn verify_rows(file: &Path, there: &[AnalysisRow], here: &[AnalysisRow], verifie
     }
 }
 
-/// The list of freezes beside the tables must have every freeze of the ledger.
+/// The list of freezes beside the tables must be that of the ledger beside it. What became of each may
+/// have changed since.
 pub(super) fn verify_freezes(above: &Path, verified: &mut Verified) {
     let path = above.join(format!("{}.csv", names::FREEZES));
     if !path.exists() {
         return;
     }
-    match read::<FreezeRow>(above, names::FREEZES) {
-        Ok(rows) => {
-            let key = |row: &FreezeRow| (row.entry, row.study.clone(), row.predictions);
-            let there: Vec<_> = rows.iter().map(key).collect();
-            let here: Vec<_> = verified.freezes.iter().map(key).take(there.len()).collect();
-            if there != here || there.len() > verified.freezes.len() {
-                verified.problem(format!("{}: not what the ledger froze", path.display()));
-            }
-        }
+    let compare = || -> Result<bool, StudyError> {
+        let there: Vec<FreezeRow> = read(above, names::FREEZES)?;
+        let beside = Ledger::open(above.join("ledger.jsonl"))?;
+        let planned = BTreeMap::new();
+        let here = freezes(&beside, &Beside { recorded: None, tables: above, planned: &planned });
+        let but_fate = |row: &FreezeRow| FreezeRow { fate: String::new(), ..row.clone() };
+        Ok(there.iter().map(but_fate).eq(here.iter().map(but_fate)))
+    };
+    match compare() {
+        Ok(true) => {}
+        Ok(false) => verified.problem(format!("{}: not what the ledger froze", path.display())),
         Err(error) => verified.problem(error),
     }
 }

@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         if found.is_sound() {
             "sound".to_owned()
         } else {
-            format!("{} problems", found.problems.len())
+            counted(found.problems.len(), "problem")
         }
     )?;
     Ok(if found.is_sound() { Verdict::Fine } else { Verdict::Failed })
