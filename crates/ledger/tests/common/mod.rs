@@ -48,6 +48,7 @@ pub fn using(contrast: &Contrast, units: &[&str]) -> Contrast {
 }
 
 /// Entries without a sample of their own froze whatever is claimed: their lists decide alone.
+#[allow(clippy::unnecessary_wraps, reason = "whoever recalls may not remember")]
 pub fn by_lists(_: &Entry, claimed: &Contrast) -> Option<Contrast> {
     Some(claimed.clone())
 }
