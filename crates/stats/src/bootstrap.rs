@@ -232,6 +232,8 @@ mod tests {
         let values = vec![1.0, 3.0, 10.0, 14.0, 18.0];
         let error = units.standard_error(&values);
         assert!((error - 34f64.sqrt() / 5.0).abs() < 1e-15);
+        let far: Vec<f64> = values.iter().map(|v| v + 1e9).collect();
+        assert_eq!(units.standard_error(&far), error, "far from zero");
         let draws = units.means(&[values], 50_000, 5).unwrap();
         let drawn = crate::quantile::standard_deviation(&draws[0]);
         assert!((drawn / error - 1.0).abs() < 0.02, "{drawn} {error}");
