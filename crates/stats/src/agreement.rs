@@ -90,4 +90,29 @@ mod tests {
         assert_eq!(got.interval, [0.5, 0.5]);
         assert!(label_agreement(&pairs[..6], [0.025, 0.975], 2000, 1).is_err());
     }
+
+    /// Clusters of one, two, three and four pairs: 1 + 1.5 + 0 + 4 of 10 match.
+    #[test]
+    fn a_share_is_of_pairs_and_a_tie_on_either_side_is_one() {
+        use Ordering::{Equal, Greater, Less};
+        let pair = |cluster: &str, left, right| LabelPair { cluster: cluster.into(), left, right };
+        let mut pairs = vec![
+            pair("a", Greater, Greater),
+            pair("b", Less, Less),
+            pair("b", Less, Equal),
+            pair("c", Less, Greater),
+            pair("c", Greater, Less),
+            pair("c", Greater, Less),
+        ];
+        pairs.extend((0..4).map(|_| pair("d", Less, Less)));
+        let got = label_agreement(&pairs, [0.025, 0.975], 2000, 1).unwrap();
+        assert!((got.share - 0.65).abs() < 1e-15, "{}", got.share);
+        assert_eq!((got.pairs, got.ties, got.clusters), (10, 1, 4));
+        let [low, high] = got.interval;
+        assert!(0.0 <= low && low < got.share && got.share < high && high <= 1.0, "{low} {high}");
+        let both = vec![pair("a", Equal, Equal); 2];
+        let pairs = [pairs, both].concat();
+        let got = label_agreement(&pairs, [0.025, 0.975], 2000, 1).unwrap();
+        assert_eq!((got.pairs, got.ties), (12, 3));
+    }
 }

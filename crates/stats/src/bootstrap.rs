@@ -209,6 +209,76 @@ mod tests {
     }
 
     #[test]
+    fn units_are_counted_and_only_clusters_are_clustered() {
+        assert!(Units::plain(0).is_empty());
+        let plain = Units::plain(3);
+        assert_eq!((plain.len(), plain.is_empty(), plain.clustered()), (3, false, false));
+        let of = |csv: &str| {
+            Units::of(&SourceTable::from_csv(csv.as_bytes(), &Layout::default()).unwrap())
+        };
+        let clusters = of("source,cluster,a\nw1,s1,1\nw2,s1,3\nw3,s2,5\n");
+        assert_eq!((clusters.len(), clusters.clustered()), (2, true));
+        assert_eq!(clusters.strata_and_singletons(), (1, 0));
+        let strata = of("source,stratum,a\nw1,v1,1\nw2,v2,3\nw3,v2,5\n");
+        assert_eq!((strata.len(), strata.clustered()), (3, false));
+        assert_eq!(strata.strata_and_singletons(), (2, 1));
+        assert_eq!(of("source,a\nw1,1\nw2,3\n"), Units::plain(2));
+    }
+
+    /// By hand: deviations of 1 around 2, and of 4, 0 and 4 around 14.
+    #[test]
+    fn the_error_of_a_stratified_mean_is_what_its_draws_show() {
+        let units = Units { strata: vec![2, 3], ..Units::plain(5) };
+        let values = vec![1.0, 3.0, 10.0, 14.0, 18.0];
+        let error = units.standard_error(&values);
+        assert!((error - 34f64.sqrt() / 5.0).abs() < 1e-15);
+        let far: Vec<f64> = values.iter().map(|v| v + 1e9).collect();
+        assert_eq!(units.standard_error(&far), error, "far from zero");
+        let draws = units.means(&[values], 50_000, 5).unwrap();
+        let drawn = crate::quantile::standard_deviation(&draws[0]);
+        assert!((drawn / error - 1.0).abs() < 0.02, "{drawn} {error}");
+    }
+
+    #[test]
+    fn a_column_has_one_value_per_unit() {
+        let units = Units::plain(3);
+        for length in [2, 4] {
+            let error = units.means(&[vec![1.0; 3], vec![1.0; length]], 10, 1).unwrap_err();
+            assert_eq!(error, StatsError::Lengths { left: length, right: 3 });
+        }
+    }
+
+    /// More columns than are summed together.
+    #[test]
+    fn every_column_is_averaged_over_the_same_picks() {
+        let columns: Vec<Vec<f64>> =
+            (0..11).map(|c| (0..6).map(|u| f64::from(7 * c + u * u)).collect()).collect();
+        let units = Units::plain(6);
+        let means = units.means(&columns, 50, 9).unwrap();
+        units.resample(50, 9, |draw, picks| {
+            for (column, means) in columns.iter().zip(&means) {
+                let sum: f64 = picks.iter().map(|pick| column[*pick as usize]).sum();
+                assert_eq!(means[draw], sum / 6.0);
+            }
+        });
+    }
+
+    #[test]
+    fn an_interval_takes_enough_finite_values() {
+        let levels = [0.025, 0.975];
+        let few = vec![1.0; crate::family::MIN_SOURCES - 1];
+        assert!(matches!(
+            mean_interval(&few, levels, 100, 1),
+            Err(StatsError::TooFewSources { .. })
+        ));
+        let enough = vec![1.0; crate::family::MIN_SOURCES];
+        assert_eq!(mean_interval(&enough, levels, 100, 1).unwrap(), [1.0, 1.0]);
+        assert!(mean_interval(&[1.0, 2.0, f64::NAN, 3.0, 4.0], levels, 100, 1).is_err());
+        let [low, high] = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], levels, 2000, 1).unwrap();
+        assert!(1.0 < low && low < 3.0 && 3.0 < high && high < 5.0, "{low} {high}");
+    }
+
+    #[test]
     fn columns_share_their_draws() {
         let a = vec![1.0, 2.0, 4.0, 8.0, 16.0];
         let negated: Vec<f64> = a.iter().map(|v| -v).collect();

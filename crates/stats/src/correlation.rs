@@ -216,6 +216,27 @@ mod tests {
     }
 
     #[test]
+    fn three_points_have_a_correlation_and_two_have_none() {
+        let three = [1.0, 2.0, 3.0];
+        assert!((pearson(&three, &three).unwrap() - 1.0).abs() < 1e-15);
+        for few in [0, 1, 2] {
+            let x: Vec<f64> = (0..few).map(f64::from).collect();
+            let error = pearson(&x, &x).unwrap_err();
+            assert_eq!(error, StatsError::TooFewSources { found: x.len(), needed: 3 });
+        }
+    }
+
+    /// One draw in nine picks one of three points three times, and then nothing varies.
+    #[test]
+    fn draws_without_a_correlation_are_counted() {
+        let (x, levels) = ([1.0, 2.0, 3.0], [0.025, 0.975]);
+        let interval = spearman_interval(&x, &x, &Units::plain(3), levels, 2700, 1).unwrap();
+        assert!((200..400).contains(&interval.undefined_draws), "{interval:?}");
+        let beyond = spearman_interval(&x, &x, &Units::plain(5), levels, 10, 1).unwrap_err();
+        assert_eq!(beyond, StatsError::Lengths { left: 3, right: 4 });
+    }
+
+    #[test]
     fn every_order_is_visited_once() {
         let mut seen = Vec::new();
         visit_orders(&mut [1.0, 2.0, 3.0, 4.0], &mut |order| seen.push(order.to_vec()));

@@ -174,3 +174,17 @@ pub(crate) fn require_finite(what: &'static str, values: &[f64]) -> Result<(), S
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_of_names_says_how_many_it_leaves_out() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+        assert_eq!(name_list(names), "a, b, c, d, e, f, g, h, and 2 more");
+        assert_eq!(name_list(names[..9].iter().copied()), "a, b, c, d, e, f, g, h, and 1 more");
+        assert_eq!(name_list(names[..8].iter().copied()), "a, b, c, d, e, f, g, h");
+        assert_eq!(name_list([]), "");
+    }
+}

@@ -120,6 +120,35 @@ mod tests {
         assert_eq!(text.lines().take(2).filter(|line| line.contains('o')).count(), 2);
     }
 
+    /// From -2.24 to 10.24 in 26 columns, about half a unit each.
+    #[test]
+    fn intervals_marks_and_lines_stand_where_their_values_are() {
+        let mut report = report();
+        report.margin = Some(10.0);
+        let [first, second] = &mut report.rows[..] else { panic!("two rows") };
+        (first.estimate, first.pointwise, first.family) = (4.6, [3.9, 6.2], [2.0, 8.0]);
+        (second.estimate, second.pointwise, second.family) = (1.0, [-1.5, 1.9], [-2.0, 10.0]);
+        let want = "\
+a<b     |   ----==o===----   :
+c   -===+=o==----------------%
+    -2.2                  10.2
+    o estimate, = pointwise, - family, | or + zero, : or % margin
+";
+        assert_eq!(terminal(&report, 30), want);
+    }
+
+    #[test]
+    fn nothing_but_zeros_has_an_axis_too() {
+        let mut report = report();
+        for row in &mut report.rows {
+            (row.estimate, row.pointwise, row.family) = (0.0, [0.0; 2], [0.0; 2]);
+        }
+        let axis = Axis::of(&report);
+        assert_eq!((axis.low, axis.high), (-1.0, 1.0));
+        let places = [-2.0, -1.0, 0.0, 0.5, 1.0, 2.0].map(|value| axis.place(value));
+        assert_eq!(places, [0.0, 0.0, 0.5, 0.75, 1.0, 1.0]);
+    }
+
     #[test]
     fn svg_escapes_names() {
         let text = svg(&report(), "a & b");

@@ -79,6 +79,22 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_of_a_ratio_is_that_of_a_mean_over_a_constant_and_exact_for_multiples() {
+        let units = Units::plain(5);
+        let values = [1.0, 2.0, 4.0, 7.0, 11.0];
+        let levels = [0.025, 0.5, 0.975];
+        let of_mean = quantiles(&units, &values, None, &levels);
+        let of_ratio = quantiles(&units, &values, Some(&[4.0; 5]), &levels);
+        for (mean, ratio) in of_mean.iter().zip(&of_ratio) {
+            assert!((mean / 4.0 - ratio).abs() < 1e-14, "{mean} {ratio}");
+        }
+        assert!((of_mean[1] - 5.0).abs() < 1e-14, "{of_mean:?}");
+        assert!(of_mean[0] < of_mean[1] && of_mean[1] < of_mean[2], "{of_mean:?}");
+        let tripled = values.map(|v| 3.0 * v);
+        assert_eq!(quantiles(&units, &tripled, Some(&values), &levels), [3.0; 3]);
+    }
+
+    #[test]
     fn flipped_signs_approach_the_limit() {
         let values: Vec<f64> = values().iter().map(|v| v + 0.1).collect();
         for tail in [Tail::TwoSided, Tail::Upper, Tail::Lower] {

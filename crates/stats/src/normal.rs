@@ -113,6 +113,26 @@ mod tests {
         }
     }
 
+    /// With one degree of freedom Student's t is Cauchy's; with very many it is the normal.
+    #[test]
+    fn the_first_and_the_last_of_students_distributions_are_known() {
+        for t in [0.5f64, 1.0, 2.0] {
+            let want = 0.5 - t.atan() / PI;
+            assert!((t_tail(t, 0.0, 1.0) - want).abs() < 1e-8, "{t}: {}", t_tail(t, 0.0, 1.0));
+        }
+        let far = t_tail(1.644_853_626_951_472_7, 0.0, 1e4);
+        assert!((far - 0.05).abs() < 2e-5, "{far}");
+    }
+
+    #[test]
+    fn a_quantile_is_where_the_distribution_has_that_level() {
+        assert!(normal_quantile(0.5).abs() < 1e-15);
+        assert!((normal_quantile(0.975) - 1.959_963_984_540_054).abs() < 1e-12);
+        assert!((normal_quantile(1e-6) + 4.753_424_308_822_899).abs() < 1e-9);
+        assert!(normal_cdf(f64::NAN).is_nan());
+        assert_eq!((normal_cdf(-50.0), normal_cdf(50.0)), (0.0, 1.0));
+    }
+
     #[test]
     fn student_table_values() {
         for (tail, freedom, t) in [

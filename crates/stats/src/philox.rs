@@ -135,6 +135,24 @@ mod tests {
         assert_ne!(picks, again);
     }
 
+    /// From a second implementation, with a seed and a draw of more than 32 bits.
+    #[test]
+    fn what_is_made_of_the_words_is_pinned() {
+        let (seed, draw) = ((7 << 32) + 2026, (5 << 32) + 3);
+        let mut picks = [0; 10];
+        Philox::new(seed, Stream::Bootstrap).indices(draw, 2, 28, &mut picks);
+        assert_eq!(picks, [11, 10, 4, 17, 14, 17, 18, 13, 10, 18]);
+        let mut items: Vec<u32> = (0..12).collect();
+        Philox::new(seed, Stream::TwoSample).shuffle(draw, &mut items);
+        assert_eq!(items, [11, 10, 6, 5, 1, 4, 9, 0, 2, 7, 8, 3]);
+        let stream = Philox::new(seed, Stream::Simulation);
+        let uniforms = [0, 1, 6].map(|position| stream.uniform(draw, position));
+        assert_eq!(
+            uniforms,
+            [0.993_573_049_530_336_2, 0.019_113_615_734_129_286, 0.377_558_419_046_707_7]
+        );
+    }
+
     #[test]
     fn shuffle_permutes() {
         let mut items: Vec<u32> = (0..30).collect();

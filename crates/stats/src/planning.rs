@@ -105,7 +105,28 @@ mod tests {
         let pilot = [-1.0, 1.0, -1.0, 1.0, 1.0, -1.0];
         let half = standard_deviation(&pilot) * 0.5;
         let plan = plan_noninferiority(&pilot, half, 0.05, 0.8).unwrap();
-        assert!(matches!(plan, Plan::Sources { count: 27, .. }), "{plan:?}");
+        let Plan::Sources { count: 27, power } = plan else { panic!("{plan:?}") };
+        assert!((power - 0.811_831).abs() < 1e-4, "{power}");
+    }
+
+    #[test]
+    fn a_power_and_a_level_lie_inside_their_ranges() {
+        let pilot = [-1.0, 1.0, -1.0, 1.0];
+        let refused = |level, power| match plan_noninferiority(&pilot, 1.0, level, power) {
+            Err(StatsError::Parameter { name, .. }) => Some(name),
+            _ => None,
+        };
+        for power in [-0.1, 0.0, 1.0, 1.1, f64::NAN] {
+            assert_eq!(refused(0.05, power), Some("power"), "{power}");
+        }
+        for level in [-0.1, 0.0, 0.5, 0.6, f64::NAN] {
+            assert_eq!(refused(level, 0.8), Some("level"), "{level}");
+        }
+        assert_eq!(refused(0.05, 0.8), None);
+        let few = plan_noninferiority(&pilot[..3], 1.0, 0.05, 0.8).unwrap_err();
+        assert_eq!(few, StatsError::TooFewSources { found: 3, needed: MIN_SOURCES });
+        let constant = plan_noninferiority(&[1.0; 4], 2.0, 0.05, 0.8).unwrap();
+        assert_eq!(constant, Plan::Sources { count: MIN_SOURCES, power: 1.0 });
     }
 
     #[test]

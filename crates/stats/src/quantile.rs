@@ -77,5 +77,6 @@ mod tests {
     fn standard_deviation_of_a_known_list() {
         let got = standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
         assert!((got * got - 32.0 / 7.0).abs() < 1e-14, "{got}");
+        assert_eq!(standard_deviation(&[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0]), 1.0, "far from zero");
     }
 }

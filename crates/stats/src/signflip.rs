@@ -273,6 +273,29 @@ mod tests {
     }
 
     #[test]
+    fn all_patterns_of_at_most_forty_values_are_counted() {
+        let with = |exact_up_to| SignFlipOptions { exact_up_to, ..SignFlipOptions::default() };
+        let values = [1.0, 2.0, 3.0];
+        let counted = sign_flip(&values, Tail::Upper, &with(40)).unwrap();
+        assert_eq!((counted.extreme, counted.patterns, counted.floor), (1, 8, 0.125));
+        assert!(sign_flip(&values, Tail::Upper, &with(41)).is_err());
+        assert!(sign_flip(&values, Tail::Upper, &with(42)).is_err());
+        assert_eq!(sign_flip(&values, Tail::Upper, &with(3)).unwrap().monte_carlo_error, None);
+        assert!(sign_flip(&values, Tail::Upper, &with(2)).unwrap().monte_carlo_error.is_some());
+    }
+
+    #[test]
+    fn drawn_patterns_state_their_error_and_the_least_p_they_can_give() {
+        let options = SignFlipOptions { exact_up_to: 0, draws: 99, seed: 1 };
+        let few = sign_flip(&[1.0, 2.0, 3.0], Tail::Upper, &options).unwrap();
+        assert_eq!((few.patterns, few.floor), (99, 0.125));
+        assert_eq!(few.p, (1 + few.extreme) as f64 / 100.0);
+        assert_eq!(few.monte_carlo_error, Some((few.p * (1.0 - few.p) / 99.0).sqrt()));
+        let many = sign_flip(&[1.0; 20], Tail::TwoSided, &options).unwrap();
+        assert_eq!((many.p, many.floor), (0.01, 0.01));
+    }
+
+    #[test]
     fn zeros_give_one() {
         let test = sign_flip(&[0.0; 6], Tail::TwoSided, &SignFlipOptions::default()).unwrap();
         assert_eq!(test.p, 1.0);

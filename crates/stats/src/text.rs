@@ -177,3 +177,31 @@ pub(crate) fn short(name: &str) -> String {
 fn trim_zeros(number: &str) -> &str {
     number.strip_suffix(".0").unwrap_or(number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Contrast, FamilyParams, Layout, SourceTable};
+
+    /// A whole report, to the letter.
+    #[test]
+    fn a_report_reads_as_it_was_written_down() {
+        let csv = "seed,a,b\n1,1.5,-2\n2,2.25,-1\n3,3,-3\n4,4,-1\n5,1,1\n6,0.5,-0.5\n";
+        let table = SourceTable::from_csv(csv.as_bytes(), &Layout::default()).unwrap();
+        let contrasts =
+            ["up = [a] > 0", "[b] < 0", "a name that is longer than any column = [a]-[b]"];
+        let contrasts = contrasts.map(|text| Contrast::parse(text).unwrap()).to_vec();
+        let report = FamilyParams::new(contrasts).check().unwrap().run(&table).unwrap();
+        let text = render(&report, "table.csv");
+        assert_eq!(text, include_str!("../tests/data/report.txt"), "{text}");
+    }
+
+    #[test]
+    fn a_name_is_cut_only_if_it_is_too_long() {
+        let name = |length: usize| "é".repeat(length);
+        assert_eq!(short(&name(NAME)), name(NAME));
+        assert_eq!(short(&name(NAME + 1)), name(NAME - 1) + "…");
+        assert_eq!(trim_zeros("95.0"), "95");
+        assert_eq!(trim_zeros("97.5"), "97.5");
+    }
+}

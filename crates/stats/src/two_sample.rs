@@ -194,6 +194,40 @@ mod tests {
     }
 
     #[test]
+    fn two_values_are_the_fewest_and_both_samples_need_them() {
+        assert!(check(&[1.0, 2.0], &[1.0, 2.0]).is_ok());
+        for (x, y, found) in [(&[1.0, 2.0][..], &[1.0][..], 1), (&[], &[1.0, 2.0], 0)] {
+            assert_eq!(check(x, y), Err(StatsError::TooFewSources { found, needed: 2 }));
+        }
+    }
+
+    #[test]
+    fn splits_are_visited_up_to_the_bound_and_drawn_beyond() {
+        assert_eq!(binomial(6, 3), Some(20));
+        assert_eq!(binomial(10, 7), Some(120));
+        assert_eq!(binomial(ALL_SPLITS, 1), Some(ALL_SPLITS));
+        assert_eq!(binomial(ALL_SPLITS + 1, 1), None);
+        assert_eq!(binomial(20, 10), Some(184_756));
+        assert_eq!(binomial(21, 10), None);
+        let x: Vec<f64> = (0..12).map(f64::from).collect();
+        let y: Vec<f64> = x.iter().map(|v| v * 1.5).collect();
+        let drawn = permutation_of_means(&x, &y, 999, 3).unwrap();
+        assert_eq!((drawn.splits, drawn.difference), (999, -2.75));
+        let want = (drawn.p * (1.0 - drawn.p) / 999.0).sqrt();
+        assert_eq!(drawn.monte_carlo_error, Some(want));
+        assert!((0.05..0.4).contains(&drawn.p), "{}", drawn.p);
+    }
+
+    /// Of the 15 splits of 0, 0, 0, 0, 1, 6 into two and four, those with the 6 among the two (5) differ by
+    /// 2.75 or more; no other reaches it.
+    #[test]
+    fn samples_of_different_sizes_are_compared_by_their_means() {
+        let permutation = permutation_of_means(&[0.0, 6.0], &[0.0, 0.0, 0.0, 1.0], 0, 0).unwrap();
+        assert_eq!(permutation.difference, 2.75);
+        assert_eq!((permutation.p, permutation.splits), (5.0 / 15.0, 15));
+    }
+
+    #[test]
     fn the_limit_meets_the_exact_distribution() {
         for largest in [30_000, 40_000, 60_000] {
             let (exact, limit) =

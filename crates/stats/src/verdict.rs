@@ -212,6 +212,7 @@ mod tests {
         assert_eq!(evidence([0.1, 0.2]).decide().0, Verdict::Supported);
         assert_eq!(evidence([-0.2, -0.1]).decide().0, Verdict::Contradicted);
         assert_eq!(evidence([0.0, 0.2]).decide().0, Verdict::Unresolved);
+        assert_eq!(evidence([-0.2, 0.0]).decide().0, Verdict::Unresolved);
         let undirected = Evidence { direction: None, ..evidence([-0.2, -0.1]) };
         assert_eq!(undirected.decide().0, Verdict::BelowZero);
     }
@@ -222,6 +223,10 @@ mod tests {
         let (verdict, reason) = floored.decide();
         assert_eq!(verdict, Verdict::SupportedNotByExact);
         assert!(reason.contains("can not reach an adjusted p below 0.055"), "{reason}");
+        let reached = Evidence { adjusted_p: 0.05, floor: 0.05, ..evidence([0.1, 0.2]) };
+        let (verdict, reason) = reached.decide();
+        assert_eq!(verdict, Verdict::Supported);
+        assert!(reason.contains("the exact test rejects (adjusted p 0.05"), "{reason}");
     }
 
     #[test]

@@ -241,6 +241,20 @@ mod tests {
         assert!(values("slope([FF@*] over 0, 0.3)").is_err());
         assert!(values("slope([gap])").is_err());
         assert!(values("slope([*])").is_err());
+        // What has no star is the same at every condition.
+        let shifted = values("slope([FF@*] - [FD@0.1])").unwrap();
+        assert!((shifted[0] - 10.0).abs() < 1e-12 && shifted[1].abs() < 1e-12, "{shifted:?}");
+    }
+
+    #[test]
+    fn slopes_are_told_far_from_zero_and_over_the_same_conditions_only() {
+        let csv = "seed,a@100000001,a@100000002,a@100000003,b@1,b@2\n1,1,2,3,1,2\n2,2,4,6,1,2\n";
+        let table = SourceTable::from_csv(csv.as_bytes(), &Layout::default()).unwrap();
+        let evaluate = |text: &str| Contrast::parse(text).unwrap().evaluate(&table);
+        let slopes = evaluate("slope([a@*])").unwrap().values;
+        assert!((slopes[0] - 1.0).abs() < 1e-6 && (slopes[1] - 2.0).abs() < 1e-6, "{slopes:?}");
+        let error = evaluate("slope([a@*] - [b@*])").unwrap_err().to_string();
+        assert!(error.contains("list the shared ones after `over`"), "{error}");
     }
 
     #[test]

@@ -50,3 +50,21 @@ fn depth_is_bounded() {
     assert!(Contrast::parse(&format!("{}[a]", "-".repeat(100_000))).is_err());
     assert!(Contrast::parse(&vec!["[a]"; 10_000].join("+")).is_err());
 }
+
+#[test]
+fn the_bounds_themselves_are_allowed() {
+    let sum = |count: usize| Contrast::parse(&vec!["[a]"; count].join("+"));
+    assert!(sum(257).is_ok() && sum(258).is_err());
+    // The cell itself is the last level.
+    let nested = |depth: usize| Contrast::parse(&format!("{}[a]", "-".repeat(depth - 1)));
+    assert!(nested(64).is_ok() && nested(65).is_err());
+}
+
+#[test]
+fn a_slope_holds_no_slope_and_a_bracketed_sign_no_name() {
+    let error = Contrast::parse("slope([a@*] - slope([b@*]))").unwrap_err().to_string();
+    assert!(error.contains("a slope inside a slope"), "{error}");
+    assert!(Contrast::parse("slope([a@*]) - slope([b@*])").is_ok());
+    let contrast = Contrast::parse("[a=b] - [c]").unwrap();
+    assert_eq!(contrast.cells(), ["a=b", "c"]);
+}

@@ -193,7 +193,14 @@ mod tests {
         assert!(params(&[]).check().is_err());
         assert!(params(&["[a]", "[a]"]).check().is_err());
         assert!(FamilyParams { size: Some(1), ..params(&["[a]", "[b]"]) }.check().is_err());
-        assert!(FamilyParams { alpha: 0.0, ..params(&["[a]"]) }.check().is_err());
+        assert!(FamilyParams { size: Some(2), ..params(&["[a]", "[b]"]) }.check().is_ok());
+        for alpha in [-0.1, 0.0, 0.5, 0.6, f64::NAN] {
+            assert!(FamilyParams { alpha, ..params(&["[a]"]) }.check().is_err(), "{alpha}");
+        }
+        assert!(FamilyParams { exact_up_to: 40, ..params(&["[a]"]) }.check().is_ok());
+        assert!(FamilyParams { exact_up_to: 41, ..params(&["[a]"]) }.check().is_err());
+        assert!(FamilyParams { patterns: 0, ..params(&["[a]"]) }.check().is_err());
+        assert!(FamilyParams { margin: Some(0.1), ..params(&["[a]"]) }.check().is_ok());
         assert!(FamilyParams { draws: 10, ..params(&["[a]"]) }.check().is_err());
         assert!(FamilyParams { margin: Some(f64::NAN), ..params(&["[a]"]) }.check().is_err());
         assert!(FamilyParams { margin: Some(0.1), ..params(&["[a] > 0"]) }.check().is_err());

@@ -428,4 +428,45 @@ mod tests {
             report.notes
         );
     }
+
+    fn rows(count: usize, line: impl Fn(usize) -> String) -> String {
+        (0..count).map(|i| format!("{i},{}\n", line(i))).collect()
+    }
+
+    #[test]
+    fn the_design_is_commented_on_where_it_is_weak() {
+        let notes = |csv: &str, params: &dyn Fn(FamilyParams) -> FamilyParams| {
+            let params = params(FamilyParams::new(vec![Contrast::parse("[a]").unwrap()]));
+            params.check().unwrap().run(&table(csv)).unwrap().notes
+        };
+        let has = |notes: &[String], words: &str| notes.iter().any(|n| n.contains(words));
+        let plain = |count| format!("seed,a\n{}", rows(count, |i| (i + 1).to_string()));
+        assert!(has(&notes(&plain(19), &|p| p), "n = 19 is below 20"));
+        assert!(!has(&notes(&plain(20), &|p| p), "is below 20"));
+        // 2.5% of 1,000 draws are 25, and of 2,000 draws the 50 that are wanted.
+        let few = notes(&plain(20), &|p| FamilyParams { draws: 1000, ..p });
+        assert!(has(&few, "only 25 of 1000 draws lie beyond each family endpoint"), "{few:?}");
+        assert!(!has(&notes(&plain(20), &|p| FamilyParams { draws: 2000, ..p }), "use more draws"));
+        let strata = |of: &dyn Fn(usize) -> usize| {
+            format!("seed,stratum,a\n{}", rows(20, |i| format!("s{},{}", of(i), i + 1)))
+        };
+        let single = notes(&strata(&|i| i / 19), &|p| p);
+        assert!(has(&single, "1 of 2 strata hold a single unit"), "{single:?}");
+        assert!(!has(&notes(&strata(&|i| i / 10), &|p| p), "hold a single unit"));
+    }
+
+    /// A ratio of -2 to the margin -1: below it, whatever the sign of both means.
+    #[test]
+    fn a_ratio_is_tested_against_its_margin_on_the_side_of_its_denominator() {
+        for sign in [1.0, -1.0] {
+            let lines = rows(8, |i| format!("{},{}", -sign * (4.0 + 0.1 * i as f64), 2.0 * sign));
+            let params = FamilyParams::new(vec![Contrast::parse("mean([a]) / mean([b])").unwrap()]);
+            let params = FamilyParams { margin: Some(-1.0), ..params };
+            let csv = format!("seed,a,b\n{lines}");
+            let row = params.check().unwrap().run(&table(&csv)).unwrap().rows[0].clone();
+            assert_eq!((row.agreeing, row.n), (8, 8), "{sign}");
+            assert_eq!(row.exact.p, 1.0 / 256.0, "{sign}");
+            assert_eq!(row.verdict, Verdict::Noninferior, "{sign}");
+        }
+    }
 }
