@@ -112,6 +112,13 @@ pub trait System<R: Real>: Send + Sync {
         errors[..loss.len()].copy_from_slice(loss);
     }
 
+    /// Steps of a finished rollout, over all rows, at which a safeguard of the system's own changed the
+    /// forward (a vessel that is held off a pole). On real data there should be none.
+    fn safeguarded(&self, rollout: &Rollout<R>) -> usize {
+        let _ = rollout;
+        0
+    }
+
     /// The errors of a plain prediction on the panel, for systems that have one to be compared with.
     fn reference(&self) -> Result<Option<Reference>, SampleError> {
         Ok(None)

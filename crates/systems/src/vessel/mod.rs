@@ -5,8 +5,8 @@
 //! [`System`](crate::System). Four numbers are the state, in this order: latitude and longitude (rad) and
 //! the velocity north and east (knots). The action is the next velocity, and the step is made with it.
 //!
-//! **Refuses**: to see reserved vessels, to train on a held-out segment, and to clip: who comes within
-//! [`POLE_MARGIN`] of a pole fails with the trajectory and the step.
+//! **Refuses**: to see reserved vessels, to train on a held-out segment, and to hide that a vessel was held off a
+//! pole ([`System::safeguarded`](crate::System::safeguarded) counts it).
 //!
 //! **One design decision.** Positions are kept as *differences from a reference track*, of which the program is
 //! told, step by step, how far it moves (and the cosine and sine of its latitude), computed in `f64`. The
@@ -56,5 +56,5 @@ pub const TOKEN: usize = 4;
 /// Unit of positions in tokens and key points.
 pub const UNIT_KM: f64 = 100.0;
 
-/// How close to a pole a vessel may come, in radians: half a degree.
+/// How close to a pole a step may end, in radians: half a degree.
 pub const POLE_MARGIN: f64 = 0.5 * std::f64::consts::PI / 180.0;

@@ -120,6 +120,11 @@ impl<R: Real> System<R> for Vessel {
         }
     }
 
+    fn safeguarded(&self, rollout: &Rollout<R>) -> usize {
+        let Some(beyond) = self.program.tap("beyond_pole") else { return 0 };
+        rollout.values(beyond).iter().filter(|x| **x != R::ZERO).count()
+    }
+
     fn reference(&self) -> Result<Option<Reference>, SampleError> {
         Ok(Some(Reference { name: "constant velocity", errors: self.constant_velocity()? }))
     }

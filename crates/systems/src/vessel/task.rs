@@ -18,13 +18,13 @@
 //! column each, so that the weights of these columns are learned positions.
 //!
 //! The policy's output is the change of the velocity that it read, in units of the usual change from step to
-//! step; zero is constant velocity. Taps: `token`, `action`, `next_state`.
+//! step; zero is constant velocity. Taps: `token`, `action`, `next_state`, `beyond_pole`.
 
 use backcut_ais::sphere::RADIUS_KM;
 use backcut_engine::{Program, Trace, TraceError};
 
 use super::dynamics::{Reference, step};
-use super::{ACTIONS, POLE_MARGIN, Phase, STATE, UNIT_KM, VesselConfig};
+use super::{ACTIONS, Phase, STATE, UNIT_KM, VesselConfig};
 
 /// What the data say about velocities.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,9 +55,11 @@ pub(super) fn compile(config: &VesselConfig, scales: &Scales) -> Result<Program,
     let change = policy.trace_with(&t, token, context, ACTIONS);
     let action = t.tap("action", reading + change * scales.change);
 
-    let latitude = t.input("latitude", 1) + position.column(0);
-    t.bound("latitude", latitude, std::f64::consts::FRAC_PI_2 - POLE_MARGIN);
-    let reference = Reference { cos_sin: t.input("cos_sin", 2), moved: t.input("moved", 2) };
+    let reference = Reference {
+        latitude: t.input("latitude", 1),
+        cos_sin: t.input("cos_sin", 2),
+        moved: t.input("moved", 2),
+    };
     let next = step(&t, scales.km_per_knot, reference, position, action);
     t.next("state", t.tap("next_state", t.concat(&[next, action])));
 

@@ -16,5 +16,6 @@ mod quadrotor_velocity_has_one_reading;
 mod vessel_begins_at_constant_velocity;
 mod vessel_config_is_checked;
 mod vessel_gradients_match_the_oracle;
+mod vessel_is_held_off_the_poles;
 mod vessel_positions_hold_to_a_metre;
 mod vessel_prefix_passes_no_credit;

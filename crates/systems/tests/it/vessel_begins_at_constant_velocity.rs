@@ -28,6 +28,7 @@ fn compare(phase: Phase) {
     Cpu::detect().roll(&model, &mut rollout).unwrap();
     let mut errors = vec![0.0; rows];
     system.row_errors(&rollout, &mut errors);
+    assert_eq!(system.safeguarded(&rollout), 0);
     for (row, (error, want)) in errors.iter().zip(&want).enumerate() {
         assert!((error / want - 1.0).abs() < 1e-4, "window {row}: {error}, not {want}");
     }
