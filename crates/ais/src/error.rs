@@ -74,6 +74,7 @@ impl AisError {
         |error| Self::Io { path: path.to_owned(), error }
     }
 
+    #[cfg(feature = "read")]
     pub(crate) fn claims(path: &Path, problem: impl AsRef<str>) -> Self {
         // The problem may quote the file.
         Self::NotWhatItClaims { path: path.to_owned(), problem: plain(problem.as_ref()) }

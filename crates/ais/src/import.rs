@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::clean::{Cleaner, Rules};
 use crate::error::AisError;
-use crate::read::{Limits, Source, hash_file, read_file};
+use crate::read::{Limits, read_file};
+use crate::source::{Source, hash_file};
 use crate::store::{Funnel, Manifest, StoreWriter};
 
 /// What to import, and how.
@@ -44,21 +45,6 @@ impl Import<'_> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             sources.push(Source { name, bytes, sha256 });
         }
-        finish(cleaner, store, funnel, sources, self.reserve)
+        store.complete(cleaner, self.reserve, funnel, sources)
     }
-}
-
-/// Ends what is open and writes the store.
-pub(crate) fn finish(
-    cleaner: Cleaner,
-    mut store: StoreWriter,
-    mut funnel: Funnel,
-    sources: Vec<Source>,
-    reserve: usize,
-) -> Result<Manifest, AisError> {
-    funnel.vessels = cleaner.vessels() as u64;
-    let (counts, rest) = cleaner.finish();
-    rest.into_iter().try_for_each(|segment| store.add(segment))?;
-    funnel.counts = counts;
-    store.finish(reserve, funnel, sources)
 }

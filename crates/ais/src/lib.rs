@@ -10,7 +10,8 @@
 //!
 //! **One design decision.** It is a crate of its own below `systems`, and not a module there: readers, Parquet and
 //! archives would burden everything that is built on systems, while whoever wants clean tracks and no
-//! learning can have this crate alone.
+//! learning can have this crate alone. Systems take it without the feature `read` (on by default): tracks,
+//! fleet, windows and the store's reader, and nothing that unpacks or takes lines apart.
 //!
 //! ```
 //! use backcut_ais::model::{Shape, Split, SplitRule, Window, panels};
@@ -30,11 +31,14 @@
 mod clean;
 mod error;
 pub mod fleet;
+#[cfg(feature = "read")]
 mod import;
 pub mod model;
+#[cfg(feature = "read")]
 pub mod read;
 mod report;
 mod segment;
+mod source;
 pub mod sphere;
 mod statistics;
 pub mod store;
@@ -43,6 +47,7 @@ mod tracks;
 pub use clean::{Cleaner, Counts, Ended, Rules, ValidRules};
 pub use error::AisError;
 pub use fleet::Fleet;
+#[cfg(feature = "read")]
 pub use import::Import;
 pub use report::{Naming, Report};
 pub use segment::{Place, Segment, vessel_key};

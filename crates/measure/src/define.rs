@@ -238,6 +238,7 @@ fn all() -> impl Iterator<Item = &'static Definition> {
         DEFINITIONS,
         crate::memory::DEFINITIONS,
         crate::probe::DEFINITIONS,
+        crate::reference::DEFINITIONS,
         crate::diagnostics::DEFINITIONS,
     ];
     lists.into_iter().flatten()

@@ -29,6 +29,7 @@ mod median;
 pub mod memory;
 mod panel;
 pub mod probe;
+mod reference;
 mod rig;
 mod spectral;
 mod subject;

@@ -13,6 +13,7 @@ use crate::finding::Finding;
 use crate::gradient::{self, GradientOptions};
 use crate::memory;
 use crate::probe::{self, ProbeOptions};
+use crate::reference;
 use crate::rig::Rig;
 use crate::subject::Subject;
 use crate::update::{self, UpdateOptions};
@@ -50,6 +51,8 @@ pub enum Measurement {
     },
     /// Attention mass on earlier positions, per layer and head.
     Attention {},
+    /// Panel errors beside those of a plain prediction, as constant velocity.
+    Reference {},
     /// Norm of some input columns of a weight.
     InputWeight {
         /// The parameter's name.
@@ -70,6 +73,7 @@ impl Measurement {
             Self::Donor {} => "donor",
             Self::Probe { .. } => "probe",
             Self::Attention {} => "attention",
+            Self::Reference {} => "reference",
             Self::InputWeight { .. } => "input-weight",
         }
     }
@@ -157,6 +161,7 @@ pub fn measure(
             probe::probe(subject, reference, &ProbeOptions::default())
         }
         Measurement::Attention {} => memory::attention(subject),
+        Measurement::Reference {} => reference::reference(subject),
         Measurement::InputWeight { parameter, columns: [first, end] } => {
             memory::input_weight(subject, parameter, *first..*end)
         }
@@ -177,6 +182,7 @@ mod tests {
             Measurement::Donor {},
             Measurement::Probe { common: true },
             Measurement::Attention {},
+            Measurement::Reference {},
             Measurement::InputWeight { parameter: "w".into(), columns: [0, 1] },
         ];
         for measurement in all {

@@ -177,6 +177,7 @@ impl Catalogue {
         Self::new()
             .with::<crate::quadrotor::QuadrotorConfig>()
             .with::<crate::analytic::AnalyticConfig>()
+            .with::<crate::vessel::VesselConfig>()
     }
 
     /// Adds a kind of system; one of the same name is replaced.

@@ -16,8 +16,9 @@ pub mod policy;
 pub mod quadrotor;
 mod settings;
 mod system;
+pub mod vessel;
 
 pub use catalogue::{Built, Catalogue, SystemChoice};
 pub use optimizer::{AdamWSettings, Optimizer};
 pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
-pub use system::{BatchKey, SampleError, Stream, System};
+pub use system::{BatchKey, Reference, SampleError, Stream, System};

@@ -1,4 +1,4 @@
-//! A pre-norm Transformer that reads its own history through a KV cache.
+//! A pre-norm Transformer that reads its own history through a KV cache, and a context if it has one.
 
 use backcut_engine::{Init, Trace, Var};
 
@@ -54,23 +54,93 @@ impl Transformer {
     /// representation of each layer, `block<i>.stored`.
     #[track_caller]
     pub fn trace<'t>(&self, t: &'t Trace, token: Var<'t>, outputs: usize) -> Var<'t> {
+        self.decode(t, token, None, outputs)
+    }
+
+    /// The same policy with a context: after its own memory, every block reads the tokens of a condition.
+    /// Keys have no bias here, since no query can see one.
+    #[track_caller]
+    pub fn trace_with<'t>(
+        &self,
+        t: &'t Trace,
+        token: Var<'t>,
+        context: Var<'t>,
+        outputs: usize,
+    ) -> Var<'t> {
+        self.decode(t, token, Some(context), outputs)
+    }
+
+    /// Encodes a condition's tokens by as many blocks as the policy has, in which all of them read each
+    /// other: a context for [`trace_with`](Self::trace_with).
+    #[track_caller]
+    pub fn encode<'t>(&self, t: &'t Trace, tokens: Var<'t>) -> Var<'t> {
+        let mut h = self.linear(t, "tokens", tokens, self.width);
+        for layer in 0..self.layers {
+            let block = format!("encoder{layer}");
+            let n = t.layer_norm(&format!("{block}.norm1"), h);
+            let [q, k, v] = self.projections(t, &format!("{block}.set"), n, n);
+            let read = t.attend_set(&block, q, k, v, self.heads);
+            h = h + self.linear(t, &format!("{block}.set_o"), read, self.width);
+            h = self.feed_forward(t, &block, "norm2", h);
+        }
+        t.layer_norm("context", h)
+    }
+
+    #[track_caller]
+    fn decode<'t>(
+        &self,
+        t: &'t Trace,
+        token: Var<'t>,
+        context: Option<Var<'t>>,
+        outputs: usize,
+    ) -> Var<'t> {
         let embedded = self.linear(t, "embedding", token, self.width);
         let position = t.step_row("position", self.steps, self.width, Init::Normal { std: 0.02 });
         let mut h = embedded + position;
         for layer in 0..self.layers {
-            let name = |part: &str| format!("block{layer}.{part}");
+            let block = format!("block{layer}");
+            let name = |part: &str| format!("{block}.{part}");
             let stored = t.layer_norm(&name("norm1"), h);
             t.tap(&name("stored"), stored);
-            let q = self.linear(t, &name("w_q"), stored, self.width);
-            let k = self.linear(t, &name("w_k"), stored, self.width);
-            let v = self.linear(t, &name("w_v"), stored, self.width);
-            let read = t.attend(&format!("block{layer}"), q, k, v, self.heads);
+            let [q, k, v] = if context.is_none() {
+                ["w_q", "w_k", "w_v"].map(|part| self.linear(t, &name(part), stored, self.width))
+            } else {
+                self.projections(t, &name("w"), stored, stored)
+            };
+            let read = t.attend(&block, q, k, v, self.heads);
             h = h + self.linear(t, &name("w_o"), read, self.width);
-            let n = t.layer_norm(&name("norm2"), h);
-            let wide = self.linear(t, &name("feed1"), n, self.hidden).gelu();
-            h = h + self.linear(t, &name("feed2"), wide, self.width);
+            if let Some(context) = context {
+                let n = t.layer_norm(&name("norm3"), h);
+                let [q, k, v] = self.projections(t, &name("cross"), n, context);
+                let read = t.cross(&name("cross"), q, k, v, self.heads);
+                h = h + self.linear(t, &name("cross_o"), read, self.width);
+            }
+            h = self.feed_forward(t, &block, "norm2", h);
         }
         let out = t.layer_norm("norm", h);
         self.linear(t, "head", out, outputs)
+    }
+
+    /// Queries of one value, keys without a bias and values of another.
+    fn projections<'t>(
+        &self,
+        t: &'t Trace,
+        name: &str,
+        asking: Var<'t>,
+        asked: Var<'t>,
+    ) -> [Var<'t>; 3] {
+        let q = self.linear(t, &format!("{name}_q"), asking, self.width);
+        let weight = match self.initialisation {
+            Initialisation::Pytorch => Init::Uniform { bound: 1.0 / (asked.width() as f64).sqrt() },
+            Initialisation::Gpt | Initialisation::GptPytorchEmbedding => Init::Normal { std: 0.02 },
+        };
+        let k = t.linear_with(&format!("{name}_k"), asked, self.width, weight, None);
+        [q, k, self.linear(t, &format!("{name}_v"), asked, self.width)]
+    }
+
+    fn feed_forward<'t>(&self, t: &'t Trace, block: &str, norm: &str, h: Var<'t>) -> Var<'t> {
+        let n = t.layer_norm(&format!("{block}.{norm}"), h);
+        let wide = self.linear(t, &format!("{block}.feed1"), n, self.hidden).gelu();
+        h + self.linear(t, &format!("{block}.feed2"), wide, self.width)
     }
 }

@@ -50,6 +50,15 @@ const PANEL_SEED: u64 = 1 << 63;
 #[error("no batch: {0}")]
 pub struct SampleError(pub String);
 
+/// What a plain prediction achieves, without a policy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reference {
+    /// What it does, as `constant velocity`.
+    pub name: &'static str,
+    /// Its error on each trajectory of the panel, as [`System::row_errors`] measures it.
+    pub errors: Vec<f64>,
+}
+
 /// A system: a step program with the sampler of its batches and its evaluation.
 ///
 /// Four things must be said: the program, the steps, the rows of a batch, and how a batch is filled. The
@@ -101,6 +110,18 @@ pub trait System<R: Real>: Send + Sync {
     fn row_errors(&self, rollout: &Rollout<R>, errors: &mut [f64]) {
         let loss = rollout.row_loss().unwrap_or_default();
         errors[..loss.len()].copy_from_slice(loss);
+    }
+
+    /// Steps of a finished rollout, over all rows, at which a safeguard of the system's own changed the
+    /// forward (a vessel that is held off a pole). On real data there should be none.
+    fn safeguarded(&self, rollout: &Rollout<R>) -> usize {
+        let _ = rollout;
+        0
+    }
+
+    /// The errors of a plain prediction on the panel, for systems that have one to be compared with.
+    fn reference(&self) -> Result<Option<Reference>, SampleError> {
+        Ok(None)
     }
 
     /// SHA-256 of the data it reads, hexadecimal: part of the identity of everything trained on it.

@@ -14,6 +14,9 @@ use crate::report::{Naming, Report};
 use crate::segment::Segment;
 use crate::sphere::KM_PER_MILE;
 
+/// Vessels that are remembered at a time, unless somebody says otherwise.
+pub const VESSELS: usize = 1 << 21;
+
 /// Takes reports, gives segments.
 #[derive(Debug)]
 pub struct Cleaner {

@@ -6,5 +6,6 @@ mod rules;
 mod track;
 
 pub use cleaner::Cleaner;
+pub(crate) use cleaner::VESSELS;
 pub use counts::{Counts, Ended};
 pub use rules::{Rules, ValidRules};

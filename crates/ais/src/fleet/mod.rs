@@ -15,10 +15,8 @@ use backcut_kernels::random::Stream;
 use backcut_ledger::Utc;
 use serde::{Deserialize, Serialize};
 
-use crate::clean::{Cleaner, Rules};
+use crate::clean::{Cleaner, Rules, VESSELS};
 use crate::error::AisError;
-use crate::import::finish;
-use crate::read::Limits;
 use crate::report::{Naming, Report};
 use crate::store::{Funnel, Manifest, StoreWriter};
 use crate::tracks::{Reserved, Tracks};
@@ -93,7 +91,7 @@ impl Fleet {
         let cleaner = self
             .clean(rules, |cleaner| cleaner.ended().try_for_each(|segment| store.add(segment)))?;
         let funnel = Funnel { rows: cleaner.counts().read, ..Funnel::default() };
-        finish(cleaner, store, funnel, Vec::new(), reserve)
+        store.complete(cleaner, reserve, funnel, Vec::new())
     }
 
     fn clean(
@@ -102,7 +100,7 @@ impl Fleet {
         mut each_ship: impl FnMut(&mut Cleaner) -> Result<(), AisError>,
     ) -> Result<Cleaner, AisError> {
         self.check()?;
-        let mut cleaner = Cleaner::new(rules.clone().check()?, Limits::default().vessels);
+        let mut cleaner = Cleaner::new(rules.clone().check()?, VESSELS);
         for ship in 0..self.ships {
             let name = self.mmsi(ship);
             for report in self.reports(ship) {

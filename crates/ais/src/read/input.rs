@@ -10,9 +10,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 
-use backcut_ledger::Hash;
-use sha2::{Digest as _, Sha256};
-
+use crate::clean::VESSELS;
 use crate::error::AisError;
 
 /// How much is read, unpacked and remembered before a file counts as hostile.
@@ -34,20 +32,9 @@ impl Default for Limits {
             line_bytes: 1 << 16,
             ratio: 200,
             expanded_bytes: [1 << 24, 1 << 40],
-            vessels: 1 << 21,
+            vessels: VESSELS,
         }
     }
-}
-
-/// A file that was read, as a store remembers it.
-#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Source {
-    /// Its name without folders.
-    pub name: String,
-    /// Its size.
-    pub bytes: u64,
-    /// The hash of its bytes as they lie on disk.
-    pub sha256: Hash,
 }
 
 /// What a file's first bytes say it is.
@@ -129,25 +116,6 @@ pub fn each_table(
                 take(&mut Guarded::new(member, &packed, limits))?;
             }
             Ok(())
-        }
-    }
-}
-
-/// The hash and size of a file, read once through.
-pub fn hash_file(path: &Path) -> Result<(Hash, u64), AisError> {
-    let io = AisError::io(path);
-    let mut file = File::open(path).map_err(&io)?;
-    let (mut hasher, mut total) = (Sha256::new(), 0);
-    let mut buffer = vec![0; 1 << 17];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok((Hash::from_bytes(hasher.finalize().into()), total)),
-            Ok(n) => {
-                hasher.update(&buffer[..n]);
-                total += n as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(io(error)),
         }
     }
 }

@@ -7,8 +7,7 @@ mod numbers;
 mod reports;
 mod schema;
 
-pub use input::{Limits, Source};
-pub use reports::{BadRow, BadRows, FileRead, read_file, read_table};
+pub use crate::source::{BadRow, BadRows, Source};
+pub use input::Limits;
+pub use reports::{FileRead, read_file, read_table};
 pub use schema::{Format, HeaderError, Schema};
-
-pub(crate) use input::hash_file;

@@ -4,7 +4,6 @@ use std::io::Read;
 use std::path::Path;
 
 use backcut_text::escape::plain;
-use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
 use super::input::{Expands, Limits, each_table};
@@ -13,6 +12,7 @@ use super::numbers::{danish_time, iso_time, number, unix_time};
 use super::schema::{Format, SLOTS, Schema};
 use crate::error::AisError;
 use crate::report::{Naming, Report};
+use crate::source::{BadRow, BadRows};
 
 /// Names longer than this are no names.
 const NAME_BYTES: usize = 64;
@@ -20,26 +20,6 @@ const NAME_BYTES: usize = 64;
 const EXAMPLES: usize = 3;
 /// A file with so many rows of which most are bad is not what its header says.
 const ENOUGH_ROWS: u64 = 100;
-
-/// A row that does not read.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct BadRow {
-    /// The file's name.
-    pub file: String,
-    /// Its line, the header's being 1.
-    pub line: u64,
-    /// What is wrong.
-    pub problem: String,
-}
-
-/// Rows that do not read.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct BadRows {
-    /// How many.
-    pub count: u64,
-    /// The first few of every file.
-    pub examples: Vec<BadRow>,
-}
 
 /// What was found in a file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -4,7 +4,7 @@ use backcut_ledger::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::clean::{Counts, Rules};
-use crate::read::{BadRows, Source};
+use crate::source::{BadRows, Source};
 
 /// What became of everything on the way from files to windows.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]

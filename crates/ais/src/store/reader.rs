@@ -9,8 +9,8 @@ use super::columns::read;
 use super::manifest::Manifest;
 use super::{FORMAT, MANIFEST, RESERVED, TRACKS};
 use crate::error::AisError;
-use crate::read::hash_file;
 use crate::segment::Segment;
+use crate::source::hash_file;
 use crate::tracks::{Reserved, Tracks, hash_of, merged, whole_hash};
 
 /// What a store says of itself.

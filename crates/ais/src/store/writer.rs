@@ -14,11 +14,11 @@ use backcut_ledger::Hash;
 use super::columns::TracksWriter;
 use super::manifest::{Funnel, Manifest};
 use super::{FORMAT, MANIFEST, RESERVED, TRACKS};
-use crate::clean::Rules;
+use crate::clean::{Cleaner, Rules};
 use crate::error::AisError;
 use crate::model::{Shape, moving_starts, separate_windows};
-use crate::read::{Source, hash_file};
 use crate::segment::{Place, Segment};
+use crate::source::{Source, hash_file};
 use crate::tracks::{ContentHash, choose_reserved, whole_hash};
 
 /// A store in the making.
@@ -80,6 +80,21 @@ impl StoreWriter {
         self.index.push(Entry { vessel, begin, offset, places });
         self.spilled += 8 * places as u64;
         Ok(())
+    }
+
+    /// Takes what is still open in a cleaner, and finishes.
+    pub(crate) fn complete(
+        mut self,
+        cleaner: Cleaner,
+        reserve: usize,
+        mut funnel: Funnel,
+        sources: Vec<Source>,
+    ) -> Result<Manifest, AisError> {
+        funnel.vessels = cleaner.vessels() as u64;
+        let (counts, rest) = cleaner.finish();
+        rest.into_iter().try_for_each(|segment| self.add(segment))?;
+        funnel.counts = counts;
+        self.finish(reserve, funnel, sources)
     }
 
     /// Sets vessels apart, writes the files, and the manifest last.

@@ -38,6 +38,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         user(format!("the panel: {e}"), "the policy fails under this forward: choose another")
     })?;
     let paper = values::ff_error_of(&built.choice);
+    let reference = system.reference()?.map(|r| (r.name, Panel::new(r.errors).mean));
     if args.json {
         let json = serde_json::json!({
             "checkpoint": args.checkpoint,
@@ -48,6 +49,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             "error": built.error,
             "mean_error": panel.mean,
             "paper_ff_error": paper,
+            "reference": reference.map(|(name, mean)| serde_json::json!({"name": name, "mean_error": mean})),
             "errors": panel.errors,
         });
         say::json(json)?;
@@ -66,6 +68,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
     outln!("{name}{unit}:")?;
     outln!("mean {:.5}, quartiles {low:.5} {middle:.5} {high:.5}", panel.mean)?;
+    if let Some((name, mean)) = reference {
+        outln!("{name}: mean {mean:.5}; the policy's is {:.3} times that", panel.mean / mean)?;
+    }
     if let Some(paper) = paper {
         outln!("the paper's FF after 1000 updates: {paper:.5}")?;
     }

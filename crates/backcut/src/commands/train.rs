@@ -110,7 +110,13 @@ impl Plan {
             None => SystemChoice::new(&args.system, serde_json::Map::new()),
         };
         let built = args.settings.over(&choice, tools.catalogue)?;
+        // Another phase has its own optimizer and its own number of updates.
+        let before = tools.catalogue.build(&choice).told()?;
+        let is_new_phase = existing.is_none() && before.phase != built.phase;
         let mut config = base.unwrap_or_else(|| default_run(&built));
+        if is_new_phase {
+            config.optimizer = built.optimizer;
+        }
         config.system = built.choice.clone();
         if let Some(cut) = &args.cut {
             config.cut = parse_cut(cut)?;
@@ -120,7 +126,8 @@ impl Plan {
         }
         config.seed = args.seed.unwrap_or(config.seed);
         config.optimizer.clip = args.clip.unwrap_or(config.optimizer.clip);
-        let usual = if existing.is_none() { built.updates } else { config.updates };
+        let done = config.start.as_ref().filter(|_| is_new_phase).map_or(0, |s| s.update);
+        let usual = if existing.is_none() { done + built.updates } else { config.updates };
         config.updates = args.updates.unwrap_or(usual);
         if existing.is_none() || args.evaluate_every.is_some() || args.updates.is_some() {
             let start = config.start.as_ref().map_or(0, |s| s.update);

@@ -7,6 +7,8 @@
 //! without one are part of every program anyway. New blocks go to the end, or the programs of old seeds change
 //! more than they must.
 
+use std::f64::consts::{PI, TAU};
+
 use backcut_kernels::elementwise::{AnyUnary, UnaryFunction, UnaryLoop, UnaryReads};
 
 use super::Drift;
@@ -182,6 +184,20 @@ functions! {
         slope: |_, y| R::ONE - y * y,
         oracle: |x| [x.tanh(), x.cosh().powi(-2)],
     }
+    /// What of x lies beyond [-1, 1]; exactly zero inside
+    Excess: "excess", fn excess {
+        value: |x| excess(x),
+        slope: |x, _| if x.abs() > R::ONE { R::ONE } else { R::ZERO },
+        oracle: |x| [x - x.clamp(-1.0, 1.0), f64::from(x.abs() > 1.0)],
+        drift: |x, bounded| bounded - (x * 0.7).excess() * 0.2,
+    }
+    /// x, a turn further on or back where it lies beyond -pi or pi
+    OneTurn: "one turn", fn one_turn {
+        value: |x| one_turn(x),
+        slope: |_, _| R::ONE,
+        oracle: |x| [plain_one_turn(x), 1.0],
+        drift: |x, bounded| bounded + (x * 1.5).one_turn() * 0.1,
+    }
 }
 
 // A rhumb line on the sphere needs `atanh(z) / z` and `sin(h) / h` where the direct quotients lose every digit.
@@ -244,6 +260,24 @@ fn sin_ratio_slope<R: backcut_kernels::Real>(h: R, value: R) -> R {
     if small { series } else { direct }
 }
 
+#[inline(always)]
+fn excess<R: backcut_kernels::Real>(x: R) -> R {
+    let (above, below) = (x - R::ONE, x + R::ONE);
+    let high = if above > R::ZERO { above } else { R::ZERO };
+    if below < R::ZERO { below } else { high }
+}
+
+#[inline(always)]
+fn one_turn<R: backcut_kernels::Real>(x: R) -> R {
+    let (pi, turn) = (R::from_f64(PI), R::from_f64(TAU));
+    let back = if x > pi { x - turn } else { x };
+    if x < -pi { x + turn } else { back }
+}
+
+fn plain_one_turn(x: f64) -> f64 {
+    if x.abs() > PI { x - TAU.copysign(x) } else { x }
+}
+
 fn plain_sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
@@ -296,6 +330,17 @@ mod tests {
         fn run<F: UnaryFunction>(self) {
             let y = F::value(self.x);
             *self.found = [y, F::slope(self.x, y)];
+        }
+    }
+
+    #[test]
+    fn pieces_agree_with_their_oracles_beyond_their_ends() {
+        for function in [Function::Excess, Function::OneTurn] {
+            for x in [-4.5, -3.2, -1.5, -0.5, 1.0, 1.5, 3.1, 3.2, 6.0] {
+                let mut found = [f64::NAN; 2];
+                function.choose(ValueAndSlope { x, found: &mut found });
+                assert_eq!(found, function.oracle(x), "{} at {x}", function.name());
+            }
         }
     }
 

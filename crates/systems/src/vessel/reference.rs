@@ -1,0 +1,34 @@
+//! Constant velocity: what a prediction must beat. In plain `f64` code, on the data alone.
+
+use backcut_ais::model::Window;
+use backcut_ais::sphere::{Position, RADIUS_KM, step, wrapped};
+use backcut_kernels::math::f64::cos;
+
+/// Squared distance in km^2, `(R dphi)^2 + (R cos(phi) dlambda)^2` with the true latitude in the cosine.
+pub(super) fn squared_km(found: Position, truth: Position) -> f64 {
+    let north = RADIUS_KM * (found[0] - truth[0]);
+    let east = RADIUS_KM * cos(truth[0]) * wrapped(found[1] - truth[1]);
+    north * north + east * east
+}
+
+/// The mean squared position error, km^2, of sailing on with the last observed velocity.
+pub(super) fn position_error(window: &Window, step_seconds: u32) -> f64 {
+    let last = window.observed - 1;
+    let mut position = window.positions[last];
+    let truth = &window.positions[window.observed..];
+    let mut sum = 0.0;
+    for truth in truth {
+        position = step(position, window.velocities[last], step_seconds);
+        sum += squared_km(position, *truth);
+    }
+    sum / truth.len() as f64
+}
+
+/// The mean squared error, kn^2, of taking the last velocity for the next one, from step `first` on.
+pub(super) fn velocity_error(window: &Window, first: usize) -> f64 {
+    let steps = window.velocities[first - 1..].windows(2);
+    let count = steps.len() as f64;
+    let squares =
+        steps.map(|two| (two[1][0] - two[0][0]).powi(2) + (two[1][1] - two[0][1]).powi(2));
+    squares.sum::<f64>() / count
+}
