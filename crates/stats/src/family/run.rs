@@ -430,7 +430,8 @@ mod tests {
     }
 
     fn rows(count: usize, line: impl Fn(usize) -> String) -> String {
-        (0..count).map(|i| format!("{i},{}\n", line(i))).collect()
+        let lines: Vec<String> = (0..count).map(|i| format!("{i},{}\n", line(i))).collect();
+        lines.concat()
     }
 
     #[test]
