@@ -226,6 +226,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn drawn_orders_count_themselves_and_state_their_error() {
+        let x: Vec<f64> = (0..=ALL_ORDERS).map(|i| i as f64).collect();
+        assert_eq!(spearman_p(&x, &x, 99, 1).unwrap().0, 0.01, "no drawn order is as extreme");
+        let y: Vec<f64> = x.iter().map(|v| (v * 5.0 + 2.0) % x.len() as f64).collect();
+        let (p, error) = spearman_p(&x, &y, 99, 1).unwrap();
+        assert!(0.05 < p && p <= 1.0, "{p}");
+        assert_eq!(error, Some((p * (1.0 - p) / 99.0).sqrt()));
+    }
+
     /// One draw in nine picks one of three points three times, and then nothing varies.
     #[test]
     fn draws_without_a_correlation_are_counted() {

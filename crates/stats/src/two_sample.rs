@@ -205,6 +205,7 @@ mod tests {
     fn splits_are_visited_up_to_the_bound_and_drawn_beyond() {
         assert_eq!(binomial(6, 3), Some(20));
         assert_eq!(binomial(10, 7), Some(120));
+        assert_eq!(binomial(25, 22), Some(2300), "the shorter way");
         assert_eq!(binomial(ALL_SPLITS, 1), Some(ALL_SPLITS));
         assert_eq!(binomial(ALL_SPLITS + 1, 1), None);
         assert_eq!(binomial(20, 10), Some(184_756));

@@ -430,7 +430,8 @@ mod tests {
     }
 
     fn rows(count: usize, line: impl Fn(usize) -> String) -> String {
-        (0..count).map(|i| format!("{i},{}\n", line(i))).collect()
+        let lines: Vec<String> = (0..count).map(|i| format!("{i},{}\n", line(i))).collect();
+        lines.concat()
     }
 
     #[test]
@@ -468,5 +469,10 @@ mod tests {
             assert_eq!(row.exact.p, 1.0 / 256.0, "{sign}");
             assert_eq!(row.verdict, Verdict::Noninferior, "{sign}");
         }
+        let params = FamilyParams::new(vec![Contrast::parse("[a]").unwrap()]);
+        let params = FamilyParams { margin: Some(5.0), ..params };
+        let csv = format!("seed,a\n{}", rows(8, |i| (4.0 + 0.1 * i as f64).to_string()));
+        let row = params.check().unwrap().run(&table(&csv)).unwrap().rows[0].clone();
+        assert_eq!((row.agreeing, row.exact.p), (8, 1.0 / 256.0));
     }
 }
