@@ -214,3 +214,25 @@ fn another_framework_finds_the_same_gradients() {
         println!("{shown}");
     }
 }
+
+#[test]
+fn another_phase_has_its_own_optimizer_and_budget() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    let small = "--set data={\"ships\":6,\"days\":6,\"seed\":1} --set preset={\"width\":8,\"heads\":2,\"observed\":3,\"predicted\":4,\"key_points\":3}";
+    fine(here, &format!("train vessel --phase pretrain {small} --updates 3 --out pre"));
+    let config = |name: &str| -> serde_json::Value {
+        let text = std::fs::read(here.join(name).join("config.json")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    };
+    let pre = "--from pre/checkpoint.safetensors";
+    fine(here, &format!("train vessel {pre} --phase rollout --cut F_SG --out run"));
+    assert_eq!(config("pre")["optimizer"]["adamw"]["rate"], 1e-3);
+    assert_eq!(config("run")["optimizer"]["adamw"]["rate"], 2e-6);
+    assert_eq!(config("run")["updates"], 403);
+    // The same phase goes on with what it has.
+    fine(here, &format!("train vessel {pre} --cut FD --updates 5 --out more"));
+    assert_eq!(config("more")["optimizer"], config("pre")["optimizer"]);
+    let said = fine(here, "evaluate run/checkpoint.safetensors");
+    assert!(said.contains("constant velocity: mean"), "{said}");
+}
