@@ -285,7 +285,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "name = \"quadrotor\"",
             "name = \"quadroter\"",
             "s.toml: condition `0.20`: the system `quadroter` is not known",
-            "systems: quadrotor, analytic",
+            "systems: quadrotor, analytic, vessel",
         ),
         (
             "name = \"tiny\"",
