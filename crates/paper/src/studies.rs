@@ -21,11 +21,20 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("e3.toml", include_str!("../../../studies/e3.toml")),
     ("e4.toml", include_str!("../../../studies/e4.toml")),
     ("quick.toml", include_str!("../../../studies/quick.toml")),
+    ("b1.toml", include_str!("../../../studies/b1.toml")),
+    ("b3.toml", include_str!("../../../studies/b3.toml")),
+    ("b1-quick.toml", include_str!("../../../studies/b1-quick.toml")),
+    ("b3-quick.toml", include_str!("../../../studies/b3-quick.toml")),
 ];
 
 /// Names of the studies, without their files' ending.
 pub fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(file, _)| file.trim_end_matches(".toml"))
+}
+
+/// Names of the quadrotor's studies at the paper's budget.
+pub fn quadrotor() -> impl Iterator<Item = &'static str> {
+    names().filter(|name| *name != "quick" && !name.starts_with('b'))
 }
 
 /// Reads an embedded file as if it lay in a folder of its own.

@@ -48,7 +48,7 @@ pub struct Args {
 impl Args {
     fn studies(&self) -> Vec<String> {
         if self.all {
-            return studies::names().filter(|name| *name != "quick").map(str::to_owned).collect();
+            return studies::quadrotor().map(str::to_owned).collect();
         }
         match (self.full, self.names.is_empty()) {
             (true, _) => vec!["c5".to_owned()],
