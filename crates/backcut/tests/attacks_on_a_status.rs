@@ -384,9 +384,15 @@ fn the_error_is_not_new_under_the_name_of_a_measurement() {
              contrasts = [\"M = [F_SG@0.20] - [FF@0.20] > 0\"]\n"
         ))
     };
-    desk.write("b.toml", &measured("kind = \"donor\"", "panel.error"));
-    let said = desk.ends(2, "study freeze b.toml --out out");
-    assert!(said.contains("the evaluation error under another name"), "{said}");
+    for (kind, quantity) in [
+        ("kind = \"donor\"", "panel.error"),
+        ("kind = \"reference\"", "reference.policy"),
+        ("kind = \"reference\"", "reference.ratio"),
+    ] {
+        desk.write("b.toml", &measured(kind, quantity));
+        let said = desk.ends(2, "study freeze b.toml --out out");
+        assert!(said.contains("the evaluation error under another name"), "{said}");
+    }
     desk.write("b.toml", &measured("kind = \"masking\"\nwindows = [8]", "masking.error/w=8"));
     let said = desk.ends(2, "study freeze b.toml --out out");
     assert!(said.contains("a window of 8, where rollouts have 8 steps"), "{said}");

@@ -9,6 +9,9 @@ use crate::error::StudyError;
 use crate::file::FamilyTable;
 use crate::study::{Measured, StudyFamily};
 
+/// Quantities that follow from the evaluation errors: known where those are, whoever measures them.
+const ERRORS: [&str; 2] = ["panel.", "reference."];
+
 impl Resolver<'_> {
     pub(super) fn families(&self, measured: &[Measured]) -> Result<Vec<StudyFamily>, StudyError> {
         let mut families: Vec<StudyFamily> = Vec::new();
@@ -30,7 +33,8 @@ impl Resolver<'_> {
         measured: &[Measured],
     ) -> Result<StudyFamily, StudyError> {
         let family = parse(table)?;
-        if table.quantity.as_deref().is_some_and(|quantity| quantity.starts_with("panel.")) {
+        let is_error = |quantity: &str| ERRORS.iter().any(|start| quantity.starts_with(start));
+        if table.quantity.as_deref().is_some_and(is_error) {
             let what = "`quantity` is the evaluation error under another name";
             return Err(StudyError::invalid(
                 what,
