@@ -150,6 +150,7 @@ impl<R: Real> Place<'_, R> {
         slot.fill(R::ZERO);
         let attention = self.rollout.program().caches[cache].site;
         let is_active = self.rollout.program().step.active[attention];
+        let is_fed = self.rollout.fixed.iter().any(|fixed| fixed.site == attention);
         let first = self.t / NEIGHBOURS * NEIGHBOURS;
         let beyond = first + NEIGHBOURS;
         let reach_the_end = |queries: &Range<usize>| {
@@ -157,7 +158,7 @@ impl<R: Real> Place<'_, R> {
             are_all && queries.start <= beyond && beyond < steps
         };
         for queries in spans {
-            if !self.rollout.fixed.is_empty() || !is_active {
+            if is_fed || !is_active {
                 // Queries whose result was fed from outside, or reaches nothing, send nothing.
                 let sends = |query: &usize| is_active && !self.rollout.is_fixed(attention, *query);
                 for query in queries.rev().filter(sends) {
