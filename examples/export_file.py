@@ -15,6 +15,8 @@ class Export:
         self.config = self.header["config"]
         self.settings = self.config["system"]["settings"]
         self.optimizer = self.config["optimizer"]
+        # With a schedule, the rate of the update that is exported.
+        self.optimizer["adamw"]["rate"] = self.header.get("rate", self.optimizer["adamw"]["rate"])
 
     def family(self, prefix):
         """{NAME: array} of the tensors `prefix/NAME`."""

@@ -37,7 +37,7 @@ fn main() {
     let system = config.check().expect("sound defaults");
     println!("{:<52} {:>9} {:>9}", "", "median ms", "min ms");
     for (words, clip) in [("unclipped", 1e9), ("clipped", 1.0)] {
-        let optimizer = Optimizer { adamw: AdamWSettings::default(), clip };
+        let optimizer = Optimizer { adamw: AdamWSettings::default(), clip, schedule: None };
         let arm = Arm { cut: Cut::FF, seed: 1, stream: Stream::A, optimizer };
         let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).expect("a sound arm");
         for _ in 0..20 {

@@ -55,7 +55,7 @@ pub struct Steps<'a, 's, R: Real> {
 
 impl<'a, 's, R: Real> Steps<'a, 's, R> {
     pub(crate) fn new(rig: &'a Rig<'s, R>, optimizer: &Optimizer, state: &'a State<R>) -> Self {
-        let AdamWSettings { rate, beta1, beta2, eps, decay } = optimizer.adamw;
+        let AdamWSettings { rate, beta1, beta2, eps, decay } = optimizer.at(state.moments.step + 1);
         let settings = optim::AdamW { rate, beta1, beta2, eps, decay };
         let step = |factor| optim::Step::new(&settings, state.moments.step + 1, factor);
         let cuts = 0..rig.cuts().len();

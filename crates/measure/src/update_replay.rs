@@ -19,8 +19,9 @@ pub fn replayed_hash(rig: &mut Rig<f32>, subject: &Subject, cut: Cut) -> Result<
     rig.differentiate(subject.key)?;
     let State { params, moments, .. } = subject.state;
     let (mut theta, mut moments) = (params.clone(), moments.clone());
-    let Optimizer { adamw, clip } = &subject.optimizer;
-    let factor = clip_factor(rig.norm(index), *clip) as f32;
-    step_in_place(adamw, factor, &mut theta, &mut moments, rig.gradient(index));
+    let Optimizer { clip, .. } = subject.optimizer;
+    let adamw = subject.optimizer.at(moments.step + 1);
+    let factor = clip_factor(rig.norm(index), clip) as f32;
+    step_in_place(&adamw, factor, &mut theta, &mut moments, rig.gradient(index));
     Ok(hash::hash_values(0, &theta))
 }

@@ -38,7 +38,7 @@ pub(crate) struct History {
 
 impl History {
     pub fn new<R: Real>(state: &State<R>, optimizer: &Optimizer, mut space: Space) -> Self {
-        let adamw = optimizer.adamw;
+        let adamw = optimizer.at(state.moments.step + 1);
         let second = &state.moments.second;
         let len = if state.moments.step > 0 { second.len() } else { 0 };
         space.root.resize(len, 0.0);

@@ -4,7 +4,7 @@
 //! that what was written can run; the schema for editors is derived from these very types.
 
 use backcut_measure::Measurement;
-use backcut_systems::Optimizer;
+use backcut_systems::{Optimizer, Schedule};
 use backcut_text::nearest;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -83,6 +83,8 @@ pub struct OptimizerTable {
     pub eps: Option<f64>,
     /// Decoupled weight decay.
     pub decay: Option<f64>,
+    /// How the rate changes.
+    pub schedule: Option<Schedule>,
 }
 
 impl OptimizerTable {
@@ -95,6 +97,7 @@ impl OptimizerTable {
         set(&mut optimizer.adamw.beta2, self.beta2);
         set(&mut optimizer.adamw.eps, self.eps);
         set(&mut optimizer.adamw.decay, self.decay);
+        optimizer.schedule = self.schedule.or(optimizer.schedule);
         optimizer.check().map_err(|what| StudyError::invalid(what, "correct [optimizer]"))?;
         Ok(optimizer)
     }
@@ -137,6 +140,8 @@ pub struct ArmTable {
     /// Departures from the optimizer, for this arm alone.
     #[serde(default)]
     pub optimizer: OptimizerTable,
+    /// Trained once for all sources and conditions, which then start from the same state.
+    pub shared: Option<SharedTable>,
     /// Sampling stream, `a` or `b` [default: a].
     pub stream: Option<String>,
     /// Updates at which the panel is evaluated.
@@ -146,6 +151,16 @@ pub struct ArmTable {
     pub keep: Vec<u64>,
     /// The conditions it runs under [default: all].
     pub conditions: Option<Vec<String>>,
+}
+
+/// An arm that all sources and conditions have in common.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SharedTable {
+    /// The seed it is trained with, in place of each source's own.
+    pub seed: u64,
+    /// The condition it is trained under; may be left out where there is only one.
+    pub condition: Option<String>,
 }
 
 /// Arms of another study.

@@ -271,8 +271,12 @@ fn train_definition(
     id: &dyn Fn(usize) -> UnitId,
 ) -> Definition {
     let arm = &study.arms[arm];
+    let (system, seed) = match &arm.shared {
+        Some(shared) => (&shared.system, shared.seed),
+        None => (&arm.systems[&condition], seed),
+    };
     Definition::Train(RunConfig {
-        system: arm.systems[&condition].clone(),
+        system: system.clone(),
         cut: arm.cut,
         seed,
         stream: arm.stream,

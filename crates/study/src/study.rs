@@ -71,6 +71,16 @@ impl Grid {
     }
 }
 
+/// What an arm that is trained once for all sources and conditions is trained with.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// The seed.
+    pub seed: u64,
+    /// The system, the arm's own settings included.
+    pub system: SystemChoice,
+}
+
 /// An arm on one grid.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Arm {
@@ -96,6 +106,8 @@ pub struct Arm {
     pub evaluations: Vec<u64>,
     /// The optimizer.
     pub optimizer: Optimizer,
+    /// Trained once, for all sources and conditions, with these.
+    pub shared: Option<Shared>,
     /// Checkpoints that the file asks to keep, and those that other arms need.
     pub keep: BTreeSet<u64>,
     /// The study it is reused from.

@@ -19,6 +19,6 @@ mod system;
 pub mod vessel;
 
 pub use catalogue::{Built, Catalogue, SystemChoice};
-pub use optimizer::{AdamWSettings, Optimizer};
+pub use optimizer::{AdamWSettings, Decay, Optimizer, Schedule};
 pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 pub use system::{BatchKey, Reference, SampleError, Stream, System};

@@ -256,7 +256,7 @@ mod tests {
             start: None,
             updates: 500,
             evaluations: evaluation_points(0, 500, 200),
-            optimizer: Optimizer { adamw: AdamWSettings::default(), clip: 4311.62 },
+            optimizer: Optimizer { adamw: AdamWSettings::default(), clip: 4311.62, schedule: None },
             precision: Precision::F32,
             numerics: NUMERICS_VERSION,
         }

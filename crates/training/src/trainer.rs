@@ -262,7 +262,7 @@ impl<'s, R: Real> Trainer<'s, R> {
             return Err(TrainError::Gradient { update, parameter: self.bad_parameter() });
         }
         let factor = clip_factor(raw_norm, optimizer.clip);
-        let adamw = optimizer.adamw.kernel();
+        let adamw = optimizer.at(moments.step + 1).kernel();
         executor.step(model, moments, workspace, 0, &adamw, R::from_f64(factor));
         let hash = executor.hash(model);
         self.update = update;

@@ -34,7 +34,7 @@ fn the_first_updates_of_one_source_have_these_bits() {
         batch: 8,
     };
     let system = config.check().unwrap();
-    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1000.0 };
+    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1000.0, schedule: None };
     let found = [Cut::FF, Cut::F_SG].map(|cut| {
         let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer };
         let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).unwrap();

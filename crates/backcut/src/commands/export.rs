@@ -109,6 +109,8 @@ fn export<R: Real>(
     cuts: &[Cut],
 ) -> Result<Vec<u8>> {
     let (update, params, moments) = state(system, config, from)?;
+    // The rate that the schedule has at this step is part of what is exported.
+    let adamw_here = config.optimizer.at(moments.step + 1);
     let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
     let layout = program.layout();
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
@@ -137,7 +139,7 @@ fn export<R: Real>(
         let gradient = workspace.gradient(index);
         let norm = executor.norm(&workspace, index);
         let (clipped, factor) = clip(gradient, config.optimizer.clip);
-        let (applied, _) = adamw(&config.optimizer.adamw, model.values(), &moments, &clipped);
+        let (applied, _) = adamw(&adamw_here, model.values(), &moments, &clipped);
         tensors.add_parameters(&format!("gradient/{cut}"), layout, gradient);
         tensors.add_parameters(&format!("update/{cut}"), layout, &applied);
         of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
@@ -179,6 +181,7 @@ fn describe<R: Real>(
         "precision": R::NAME,
         "update": update,
         "adam_step": adam_step,
+        "rate": config.optimizer.at(adam_step + 1).rate,
         "cuts": cuts,
         "layout": {
             "order": "row-major",

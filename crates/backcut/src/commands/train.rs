@@ -111,8 +111,9 @@ impl Plan {
         };
         let built = args.settings.over(&choice, tools.catalogue)?;
         // Another phase has its own optimizer and its own number of updates.
-        let before = tools.catalogue.build(&choice).told()?;
-        let is_new_phase = existing.is_none() && before.phase != built.phase;
+        let is_branch = existing.is_none() && base.is_some();
+        let is_new_phase = is_branch && tools.catalogue.build(&choice).told()?.phase != built.phase;
+        let has_own_optimizer = base.is_none() || is_new_phase;
         let mut config = base.unwrap_or_else(|| default_run(&built));
         if is_new_phase {
             config.optimizer = built.optimizer;
@@ -129,6 +130,10 @@ impl Plan {
         let done = config.start.as_ref().filter(|_| is_new_phase).map_or(0, |s| s.update);
         let usual = if existing.is_none() { done + built.updates } else { config.updates };
         config.updates = args.updates.unwrap_or(usual);
+        if has_own_optimizer {
+            let steps = config.updates.saturating_sub(done);
+            config.optimizer = config.optimizer.ending_with(steps.max(1));
+        }
         if existing.is_none() || args.evaluate_every.is_some() || args.updates.is_some() {
             let start = config.start.as_ref().map_or(0, |s| s.update);
             let every = args.evaluate_every.unwrap_or(EVALUATE_EVERY);

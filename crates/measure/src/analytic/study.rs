@@ -45,8 +45,8 @@ impl Default for StudyParams {
             seeds: (1..=16).collect(),
             couplings: vec![0.5, 1.0],
             optimizers: vec![
-                ("unclipped".to_owned(), Optimizer { adamw, clip: 1e9 }),
-                ("clipped".to_owned(), Optimizer { adamw, clip: 5.0 }),
+                ("unclipped".to_owned(), Optimizer { adamw, clip: 1e9, schedule: None }),
+                ("clipped".to_owned(), Optimizer { adamw, clip: 5.0, schedule: None }),
             ],
             warm_updates: 32,
             updates: 32,

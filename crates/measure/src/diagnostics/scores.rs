@@ -45,9 +45,10 @@ pub fn local_scores<R: Real>(
     };
     let r = wide(&differentiate(diagnostic)?[0]);
     let gradients = differentiate(next)?;
+    let settings = optimizer.at(state.moments.step + 1);
     let update = |gradient: &Vec<R>| {
         let (clipped, _) = clip(gradient, optimizer.clip);
-        adamw(&optimizer.adamw, &state.params, &state.moments, &clipped).0
+        adamw(&settings, &state.params, &state.moments, &clipped).0
     };
     let updates: Vec<Vec<R>> = gradients.iter().map(update).collect();
     let along = |a: &[R], ff: &[R]| {
@@ -56,7 +57,7 @@ pub fn local_scores<R: Real>(
     };
     let score = |(i, &cut): (usize, &Cut)| LocalScore {
         cut,
-        gradient: -optimizer.adamw.rate * along(&gradients[i + 1], &gradients[0]),
+        gradient: -settings.rate * along(&gradients[i + 1], &gradients[0]),
         update: along(&updates[i + 1], &updates[0]),
     };
     Ok(cuts.iter().enumerate().map(score).collect())

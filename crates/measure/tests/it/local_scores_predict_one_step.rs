@@ -8,7 +8,11 @@ use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
 
 fn optimizer(rate: f64) -> Optimizer {
-    Optimizer { adamw: AdamWSettings { rate, ..AdamWSettings::default() }, clip: 20.0 }
+    Optimizer {
+        adamw: AdamWSettings { rate, ..AdamWSettings::default() },
+        clip: 20.0,
+        schedule: None,
+    }
 }
 
 fn warm(system: &Analytic) -> State<f64> {

@@ -14,7 +14,7 @@ fn state(params: Vec<f32>) -> State<f32> {
 }
 
 fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>) -> Subject<'a> {
-    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1.0 };
+    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1.0, schedule: None };
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
     Subject { executor: Cpu::detect(), system, state, optimizer, key }
 }

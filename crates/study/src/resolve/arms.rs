@@ -10,11 +10,11 @@ use backcut_text::nearest;
 use backcut_training::config::{MAX_UPDATES, evaluation_points};
 use serde_json::{Map, Value};
 
-use super::grid::check_label;
+use super::grid::{check_label, one_seed};
 use super::resolver::{Resolver, indices};
 use crate::error::StudyError;
-use crate::file::ArmTable;
-use crate::study::Arm;
+use crate::file::{ArmTable, SharedTable};
+use crate::study::{Arm, Shared};
 
 /// Updates between evaluations where a file does not say.
 pub const EVALUATE_EVERY: u64 = 200;
@@ -103,6 +103,7 @@ impl Resolver<'_> {
         let conditions = self.chosen_conditions(table, grid, all)?;
         let settings = overrides(table, parent.map(|(_, parent)| &parent.settings))?;
         let built = self.built(grid, &conditions, &settings)?;
+        let shared = self.shared(table, grid, &conditions, &built)?;
         let first = built.values().next();
         let start = from.map_or(0, |(_, start)| start);
         let updates = match (table.updates, first) {
@@ -120,7 +121,7 @@ impl Resolver<'_> {
             (Some((_, parent)), Some(built)) if self.phase(grid, parent)? == built.phase => {
                 parent.optimizer
             }
-            (_, Some(built)) => built.optimizer,
+            (_, Some(built)) => built.optimizer.ending_with(updates - start),
             (_, None) => return invalid("no optimizer", "add [system]"),
         };
         let optimizer = self.file.optimizer.over(inherited)?;
@@ -138,7 +139,37 @@ impl Resolver<'_> {
             settings,
             conditions,
             origin: None,
+            shared,
         })
+    }
+
+    /// The seed and the system of an arm that all sources and conditions have in common.
+    fn shared(
+        &self,
+        table: &ArmTable,
+        grid: usize,
+        conditions: &[usize],
+        built: &BTreeMap<usize, Arc<Built>>,
+    ) -> Result<Option<Shared>, StudyError> {
+        let Some(SharedTable { seed, condition }) = &table.shared else { return Ok(None) };
+        let label = |c: usize| self.grids[grid].conditions[c].0.as_str();
+        if table.from.is_some() {
+            return invalid("it is shared and branches", "share the arm that it branches from");
+        }
+        if table.stream.is_some() {
+            return invalid("it is shared and has a stream", "its seed is its own: choose another");
+        }
+        let found = match condition {
+            Some(wanted) => conditions.iter().find(|&&c| label(c) == wanted),
+            None => conditions.first().filter(|_| conditions.len() == 1),
+        };
+        let Some(system) = found.and_then(|condition| built.get(condition)) else {
+            let known: Vec<&str> = conditions.iter().map(|&c| label(c)).collect();
+            let hint = format!("add `condition = ...` to `shared`: {}", known.join(", "));
+            return invalid("it is shared, but under which condition?", hint);
+        };
+        one_seed(*seed)?;
+        Ok(Some(Shared { seed: *seed, system: system.choice.clone() }))
     }
 
     /// The system under every condition, with the arm's own settings.

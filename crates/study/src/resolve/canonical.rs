@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::families::parse;
 use crate::error::StudyError;
 use crate::file::{ComparisonTable, FamilyTable};
-use crate::study::{Arm, Drawn, Grid, Measured, Study};
+use crate::study::{Arm, Drawn, Grid, Measured, Shared, Study};
 
 /// The version of the form.
 const VERSION: u32 = 1;
@@ -39,6 +39,9 @@ pub(super) fn describe(study: &Study) -> Value {
         });
         if !settings.is_empty() {
             arm["settings"] = settings.into();
+        }
+        if let Some(shared) = &a.shared {
+            arm["shared"] = json!(shared);
         }
         arm
     };
@@ -99,6 +102,8 @@ struct ArmForm {
     origin: Option<String>,
     #[serde(default)]
     settings: Map<String, Value>,
+    #[serde(default)]
+    shared: Option<Shared>,
 }
 
 #[derive(Deserialize)]
@@ -180,6 +185,7 @@ impl ArmForm {
             optimizer: self.optimizer,
             keep: self.keep,
             origin: self.origin,
+            shared: self.shared,
         })
     }
 }

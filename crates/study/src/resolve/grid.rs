@@ -101,9 +101,14 @@ pub(super) fn seeds(sources: &Sources) -> Result<Vec<u64>, StudyError> {
             "list each seed once",
         ));
     }
-    // Streams add 10^9 to a seed, and JSON numbers are exact up to 2^53.
-    if let Some(seed) = seeds.iter().find(|s| **s > (1 << 53) - 2_000_000_000) {
+    seeds.iter().try_for_each(|seed| one_seed(*seed))?;
+    Ok(seeds)
+}
+
+/// Streams add 10^9 to a seed, and JSON numbers are exact up to 2^53.
+pub(super) fn one_seed(seed: u64) -> Result<(), StudyError> {
+    if seed > (1 << 53) - 2_000_000_000 {
         return Err(StudyError::invalid(format!("sources: seed {seed}"), "use seeds below 2^52"));
     }
-    Ok(seeds)
+    Ok(())
 }

@@ -128,7 +128,7 @@ impl Settings for QuadrotorConfig {
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer { adamw: AdamWSettings::default(), clip: CLIP }
+        Optimizer { adamw: AdamWSettings::default(), clip: CLIP, schedule: None }
     }
 
     fn error(&self) -> Quantity {

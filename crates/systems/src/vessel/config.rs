@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Vessel, VesselError, data};
 use crate::policy::{Initialisation, Transformer};
 use crate::settings::{Flag, Quantity, Settings, SettingsError, WINDOW};
-use crate::{AdamWSettings, Optimizer};
+use crate::{AdamWSettings, Decay, Optimizer, Schedule};
 
 /// Sizes of policy and windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -108,6 +108,17 @@ pub enum Phase {
     Rollout,
 }
 
+/// What the policy puts out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Output {
+    /// The change of the velocity that was read, in units of the usual change: zero is constant velocity.
+    #[default]
+    Change,
+    /// The next velocity itself, in units of the usual velocity.
+    Velocity,
+}
+
 /// Which held-out windows are evaluated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -136,6 +147,8 @@ pub struct VesselConfig {
     pub preset: Preset,
     /// What is learned.
     pub phase: Phase,
+    /// What the policy puts out.
+    pub output: Output,
     /// Where tracks come from.
     pub data: Data,
     /// How segments are divided.
@@ -156,6 +169,7 @@ impl Default for VesselConfig {
         Self {
             preset: Preset::default(),
             phase: Phase::default(),
+            output: Output::default(),
             data: Data::default(),
             split: SplitRule::default(),
             panel: PanelName::default(),
@@ -250,17 +264,21 @@ impl Settings for VesselConfig {
         self.clone().check().map_err(SettingsError::from_hinted)
     }
 
-    /// Rates are constant: the training loop knows no schedule yet.
+    /// Pretraining warms up and ends at the paper's last rate, whatever its length; rollouts have one rate.
     fn optimizer(&self) -> Optimizer {
-        let adamw = match self.phase {
+        let (adamw, schedule) = match self.phase {
             Phase::Pretrain => {
-                AdamWSettings { beta2: 0.95, rate: 1e-3, ..AdamWSettings::default() }
+                let until = self.updates();
+                let schedule = Schedule { warmup: 100, until, end: 5e-6, decay: Decay::Cosine };
+                let adamw = AdamWSettings { beta2: 0.95, rate: 1e-3, ..AdamWSettings::default() };
+                (adamw, Some(schedule))
             }
             Phase::Rollout => {
-                AdamWSettings { beta2: 0.99, rate: 2e-6, decay: 0.002, ..AdamWSettings::default() }
+                let usual = AdamWSettings::default();
+                (AdamWSettings { beta2: 0.99, rate: 2e-6, decay: 0.002, ..usual }, None)
             }
         };
-        Optimizer { adamw, clip: 5.0 }
+        Optimizer { adamw, clip: 5.0, schedule }
     }
 
     fn updates(&self) -> u64 {

@@ -39,7 +39,7 @@ mod system;
 mod task;
 
 pub use backcut_ais::Fleet;
-pub use config::{Data, PanelName, Phase, Preset, Sizes, VesselConfig};
+pub use config::{Data, Output, PanelName, Phase, Preset, Sizes, VesselConfig};
 pub use error::VesselError;
 pub use sampler::Batch;
 pub use system::Vessel;

@@ -18,13 +18,14 @@
 //! column each, so that the weights of these columns are learned positions.
 //!
 //! The policy's output is the change of the velocity that it read, in units of the usual change from step to
-//! step; zero is constant velocity. Taps: `token`, `action`, `next_state`, `beyond_pole`.
+//! step, so that zero is constant velocity; or, as the paper has it, the next velocity itself ([`Output`]). Taps:
+//! `token`, `action`, `next_state`, `beyond_pole`.
 
 use backcut_ais::sphere::RADIUS_KM;
 use backcut_engine::{Program, Trace, TraceError};
 
 use super::dynamics::{Reference, step};
-use super::{ACTIONS, Phase, STATE, UNIT_KM, VesselConfig};
+use super::{ACTIONS, Output, Phase, STATE, UNIT_KM, VesselConfig};
 
 /// What the data say about velocities.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,8 +53,14 @@ pub(super) fn compile(config: &VesselConfig, scales: &Scales) -> Result<Program,
         [position.column(0) * (RADIUS_KM / UNIT_KM), position.column(1) * t.input("east", 1)];
     let place = t.input("here", 2) + t.concat(&scaled);
     let token = t.tap("token", t.concat(&[reading * (1.0 / scales.velocity), place]));
-    let change = policy.trace_with(&t, token, context, ACTIONS);
-    let action = t.tap("action", reading + change * scales.change);
+    let out = policy.trace_with(&t, token, context, ACTIONS);
+    let action = t.tap(
+        "action",
+        match config.output {
+            Output::Change => reading + out * scales.change,
+            Output::Velocity => out * scales.velocity,
+        },
+    );
 
     let reference = Reference {
         latitude: t.input("latitude", 1),

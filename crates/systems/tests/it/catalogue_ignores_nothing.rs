@@ -60,7 +60,11 @@ impl Settings for Pushed {
 
     fn optimizer(&self) -> Optimizer {
         let rate = if self.phase() == "pretraining" { 0.1 } else { 0.01 };
-        Optimizer { adamw: AdamWSettings { rate, ..AdamWSettings::default() }, clip: 1.0 }
+        Optimizer {
+            adamw: AdamWSettings { rate, ..AdamWSettings::default() },
+            clip: 1.0,
+            schedule: None,
+        }
     }
 
     fn updates(&self) -> u64 {

@@ -116,7 +116,11 @@ impl<R: Real> System<R> for PointMass {
 }
 
 pub fn optimizer() -> Optimizer {
-    Optimizer { adamw: AdamWSettings { rate: 3e-3, ..Default::default() }, clip: 3.0 }
+    Optimizer {
+        adamw: AdamWSettings { rate: 3e-3, ..Default::default() },
+        clip: 3.0,
+        schedule: None,
+    }
 }
 
 pub fn arm(cut: Cut, seed: u64) -> Arm {

@@ -21,7 +21,7 @@ pub fn quadrotor() -> Quadrotor {
 
 /// An optimizer that clips the quadrotor's gradients or leaves them alone.
 pub fn with_clip(clip: f64) -> Optimizer {
-    Optimizer { adamw: AdamWSettings::default(), clip }
+    Optimizer { adamw: AdamWSettings::default(), clip, schedule: None }
 }
 
 /// The state after some updates of an arm.

@@ -25,7 +25,7 @@ pub fn config(noise: &str) -> QuadrotorConfig {
 }
 
 pub fn optimizer() -> Optimizer {
-    Optimizer { adamw: AdamWSettings::default(), clip: 100.0 }
+    Optimizer { adamw: AdamWSettings::default(), clip: 100.0, schedule: None }
 }
 
 pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {
