@@ -239,6 +239,7 @@ fn all() -> impl Iterator<Item = &'static Definition> {
         crate::memory::DEFINITIONS,
         crate::probe::DEFINITIONS,
         crate::reference::DEFINITIONS,
+        crate::windows::DEFINITIONS,
         crate::diagnostics::DEFINITIONS,
     ];
     lists.into_iter().flatten()

@@ -39,6 +39,7 @@ mod update_across;
 mod update_replay;
 mod update_scales;
 mod update_signs;
+mod windows;
 
 pub use ages::{age_bins, age_name, ages};
 pub use chain::{ChainGains, ChainOptions, chain, chain_gains};

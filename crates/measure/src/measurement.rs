@@ -34,6 +34,14 @@ pub enum Measurement {
         #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
     },
+    /// Gradients of single trajectories of the panel, with intervals over their segments.
+    Windows {
+        /// The cuts; FF is always added as the reference.
+        #[schemars(with = "Vec<String>")]
+        cuts: Vec<Cut>,
+        /// How many trajectories, evenly spread over the panel.
+        count: usize,
+    },
     /// Gains of the physical chain from closed-loop state Jacobians.
     Chain {},
     /// Evaluation with shorter memory than the policy was trained with.
@@ -68,6 +76,7 @@ impl Measurement {
         match self {
             Self::Gradient { .. } => "gradient",
             Self::Update { .. } => "update",
+            Self::Windows { .. } => "windows",
             Self::Chain {} => "chain",
             Self::Masking { .. } => "masking",
             Self::Donor {} => "donor",
@@ -149,6 +158,7 @@ pub fn measure(
         Measurement::Update { cuts } => {
             update::update(&mut rig(cuts)?, subject, &UpdateOptions::default())
         }
+        Measurement::Windows { cuts, count } => crate::windows::windows(subject, cuts, *count),
         Measurement::Chain {} => chain::chain(&mut rig(&[])?, subject, &ChainOptions::default()),
         Measurement::Masking { windows } => memory::masking(subject, windows),
         Measurement::Donor {} => memory::donor(subject),
@@ -177,6 +187,7 @@ mod tests {
         let all = [
             Measurement::Gradient { cuts: vec![Cut::FF] },
             Measurement::Update { cuts: vec![] },
+            Measurement::Windows { cuts: vec![], count: 1 },
             Measurement::Chain {},
             Measurement::Masking { windows: vec![1] },
             Measurement::Donor {},

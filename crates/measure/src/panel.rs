@@ -3,7 +3,7 @@
 //! A row's bits do not depend on the group it sits in, so trajectories may be regrouped freely: what is
 //! measured here agrees bit by bit with what training evaluates.
 
-use backcut_engine::{ForwardSpec, Model, RollError, Rollout};
+use backcut_engine::{Executor, ForwardSpec, Model, RollError, Rollout};
 use backcut_systems::System;
 use backcut_training::{Panel, in_panel};
 
@@ -103,9 +103,22 @@ pub(crate) fn roll_rows(
     rows: &[usize],
 ) -> Result<Rollout<f32>, MeasureError> {
     let Subject { executor, system, .. } = subject;
+    let mut together =
+        executor.rollout(system.program(), rows.len(), system.steps(), system.spec())?;
+    fill_rows(*executor, *system, rows, &mut together)?;
+    executor.roll(model, &mut together).map_err(|error| of_trajectories(error, rows))?;
+    Ok(together)
+}
+
+/// Fills a rollout with any trajectories of the panel, in any order.
+pub(crate) fn fill_rows(
+    executor: &dyn Executor<f32>,
+    system: &dyn System<f32>,
+    rows: &[usize],
+    together: &mut Rollout<f32>,
+) -> Result<(), MeasureError> {
     let program = system.program();
     let new = |rows| executor.rollout(program, rows, system.steps(), system.spec());
-    let mut together = new(rows.len())?;
     let mut storage: Option<(usize, Rollout<f32>)> = None;
     let count = rows.len();
     let inputs: Vec<(String, usize)> = program.inputs().map(|(n, w)| (n.to_owned(), w)).collect();
@@ -113,8 +126,11 @@ pub(crate) fn roll_rows(
     let carried: Vec<(String, usize)> = carried.map(|c| (c.name.clone(), c.width)).collect();
     let condition: Vec<(String, usize)> =
         program.condition_inputs().map(|(n, w)| (n.to_owned(), w * program.tokens())).collect();
+    let fed: Vec<(String, usize)> = (together.spec().fed.iter())
+        .filter_map(|fed| Some((fed.site.clone(), program.width(program.tap(&fed.site)?))))
+        .collect();
     for (place, &row) in rows.iter().enumerate() {
-        let group = groups(*system).find(|(first, rows)| (*first..first + rows).contains(&row));
+        let group = groups(system).find(|(first, rows)| (*first..first + rows).contains(&row));
         let Some((first, size)) = group else {
             return Err(MeasureError::Unfit(format!("trajectory {row} is not in the panel")));
         };
@@ -137,11 +153,17 @@ pub(crate) fn roll_rows(
         for (name, width) in &condition {
             take(group.condition_input_mut(name), together.condition_input_mut(name), *width);
         }
+        for (name, width) in &fed {
+            take(group.fed_mut(name), together.fed_mut(name), *width);
+        }
         storage = Some((first, group));
     }
-    let failed = |error| MeasureError::Panel(of_rows(error, rows));
-    executor.roll(model, &mut together).map_err(failed)?;
-    Ok(together)
+    Ok(())
+}
+
+/// A failure of trajectories that were rolled together, named as the panel's.
+pub(crate) fn of_trajectories(error: RollError, rows: &[usize]) -> MeasureError {
+    MeasureError::Panel(of_rows(error, rows))
 }
 
 /// One row of `[block][rows][width]` into one row of another such table; rows and place are given for each.

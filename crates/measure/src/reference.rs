@@ -20,6 +20,16 @@ pub const DEFINITIONS: &[Definition] = &[
     ),
     define(
         "reference",
+        "reference.step",
+        "mean error of the policy after the step that the part names",
+    ),
+    define(
+        "reference",
+        "reference.plain-step",
+        "mean error of the plain prediction after the step that the part names",
+    ),
+    define(
+        "reference",
         "reference.safeguarded",
         "steps of the panel at which a safeguard changed the forward (a vessel held off a pole)",
     ),
@@ -33,20 +43,42 @@ pub fn reference(subject: &Subject) -> Result<Vec<Finding>, MeasureError> {
         return Err(MeasureError::Unfit(what.to_owned()));
     };
     let model = panel::model(subject)?;
-    let (mut errors, mut safeguarded) = (vec![0.0; subject.system.panel_rows()], 0);
+    let rows = subject.system.panel_rows();
+    let (mut errors, mut safeguarded) = (vec![0.0; rows], 0);
+    let mut steps = vec![0.0; reference.steps.len()];
     panel::visit(subject, &model, &subject.system.spec(), |first, rollout| {
         subject.system.row_errors(rollout, &mut errors[first..first + rollout.rows()]);
         safeguarded += subject.system.safeguarded(rollout);
+        for row in 0..rollout.rows() {
+            let errors = subject.system.step_errors(rollout, row);
+            steps.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
+        }
     })?;
     let ours = Panel::new(errors);
     let theirs = Panel::new(reference.errors);
     let better = ours.errors.iter().zip(&theirs.errors).filter(|(ours, theirs)| ours < theirs);
     let share = better.count() as f64 / ours.errors.len() as f64;
-    Ok(vec![
+    let mut findings = vec![
         Finding::new("reference.policy", "", ALL, ours.mean),
         Finding::new("reference.error", "", reference.name, theirs.mean),
         Finding::new("reference.ratio", "", reference.name, ours.mean / theirs.mean),
         Finding::new("reference.better", "", reference.name, share),
         Finding::new("reference.safeguarded", "", ALL, safeguarded as f64),
-    ])
+    ];
+    for step in shown(steps.len()) {
+        let part = format!("step {step}");
+        let mean = steps[step - 1] / rows as f64;
+        findings.push(Finding::new("reference.step", "", &part, mean));
+        findings.push(Finding::new("reference.plain-step", "", part, reference.steps[step - 1]));
+    }
+    Ok(findings)
+}
+
+/// How many steps of a horizon are shown.
+const SHOWN: usize = 24;
+
+/// Steps evenly spread over a horizon, the last one among them.
+fn shown(steps: usize) -> impl Iterator<Item = usize> {
+    let count = SHOWN.min(steps);
+    (1..=count).map(move |i| i * steps / count)
 }

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use backcut_engine::{Cut, Executor, Model, Rollout, Workspace, WrongLength};
+use backcut_engine::{Cut, Executor, Model, RollError, Rollout, Workspace, WrongLength};
 use backcut_kernels::Real;
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
@@ -42,6 +42,16 @@ impl<'s, R: Real> Rig<'s, R> {
         system: &'s dyn System<R>,
         cuts: &[Cut],
     ) -> Result<Self, MeasureError> {
+        Self::of_rows(executor, system, cuts, system.batch_rows())
+    }
+
+    /// The same for a batch of so many trajectories.
+    pub(crate) fn of_rows(
+        executor: &'s dyn Executor<R>,
+        system: &'s dyn System<R>,
+        cuts: &[Cut],
+        rows: usize,
+    ) -> Result<Self, MeasureError> {
         let mut distinct = vec![Cut::FF];
         for cut in cuts {
             if !distinct.contains(cut) {
@@ -51,8 +61,7 @@ impl<'s, R: Real> Rig<'s, R> {
         let program = system.program();
         let zeros = vec![R::ZERO; program.layout().len()];
         let model = executor.model(program, zeros)?;
-        let rollout =
-            executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
+        let rollout = executor.rollout(program, rows, system.steps(), system.spec())?;
         let workspace = executor.workspace(&rollout, &distinct)?;
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
@@ -81,14 +90,29 @@ impl<'s, R: Real> Rig<'s, R> {
     /// Rolls a batch.
     pub fn roll(&mut self, key: BatchKey) -> Result<(), MeasureError> {
         self.system.fill_batch(key, &mut self.rollout)?;
-        let roll = |source| MeasureError::Roll { update: key.update + 1, source };
-        self.loss = self.executor.roll(&self.model, &mut self.rollout).map_err(roll)?;
+        self.roll_filled(|source| MeasureError::Roll { update: key.update + 1, source })
+    }
+
+    fn roll_filled(
+        &mut self,
+        failed: impl FnOnce(RollError) -> MeasureError,
+    ) -> Result<(), MeasureError> {
+        self.loss = self.executor.roll(&self.model, &mut self.rollout).map_err(failed)?;
         Ok(())
     }
 
     /// Rolls a batch and differentiates it under every cut.
     pub fn differentiate(&mut self, key: BatchKey) -> Result<(), MeasureError> {
-        self.roll(key)?;
+        self.system.fill_batch(key, &mut self.rollout)?;
+        self.differentiate_filled(|source| MeasureError::Roll { update: key.update + 1, source })
+    }
+
+    /// Rolls what was filled in and differentiates it under every cut.
+    pub(crate) fn differentiate_filled(
+        &mut self,
+        failed: impl FnOnce(RollError) -> MeasureError,
+    ) -> Result<(), MeasureError> {
+        self.roll_filled(failed)?;
         self.compared = OnceLock::new();
         let Self { executor, model, rollout, workspace, .. } = self;
         executor.backward(model, rollout, workspace)?;
@@ -99,7 +123,7 @@ impl<'s, R: Real> Rig<'s, R> {
             // By determinism the watched pass meets the same numbers and names the first bad one.
             executor.backward_checked(model, rollout, workspace)?;
             let what = "a gradient is not finite, though every adjoint is";
-            return Err(MeasureError::Unfit(format!("update {}: {what}", key.update + 1)));
+            return Err(MeasureError::Unfit(what.to_owned()));
         }
         Ok(())
     }
@@ -137,6 +161,11 @@ impl<'s, R: Real> Rig<'s, R> {
     /// The last batch, rolled.
     pub fn rollout(&self) -> &Rollout<R> {
         &self.rollout
+    }
+
+    /// The batch, to be filled.
+    pub(crate) fn rollout_mut(&mut self) -> &mut Rollout<R> {
+        &mut self.rollout
     }
 
     /// The loss of the last batch, summed over batch and steps.

@@ -38,20 +38,27 @@ impl Units {
         if table.strata().is_none() && table.clusters().is_none() {
             return Self::plain(table.sources().len()); // names differ and are sorted
         }
-        let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-        for (row, source) in table.sources().iter().enumerate() {
+        let labels = table.sources().iter().enumerate().map(|(row, source)| {
             let stratum = table.strata().map_or("", |s| s[row].as_str());
-            let cluster = table.clusters().map_or(source.as_str(), |c| c[row].as_str());
-            groups.entry((stratum, cluster)).or_default().push(row);
+            (stratum, table.clusters().map_or(source.as_str(), |c| c[row].as_str()))
+        });
+        Self { clustered: table.clusters().is_some(), ..Self::grouped(labels) }
+    }
+
+    /// Rows by their stratum and cluster: a unit is a cluster within its stratum.
+    pub fn grouped<S: Ord + Clone>(rows: impl IntoIterator<Item = (S, S)>) -> Self {
+        let mut groups: BTreeMap<(S, S), Vec<usize>> = BTreeMap::new();
+        for (row, labels) in rows.into_iter().enumerate() {
+            groups.entry(labels).or_default().push(row);
         }
-        let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut sizes: BTreeMap<S, usize> = BTreeMap::new();
         for (stratum, _) in groups.keys() {
-            *sizes.entry(stratum).or_default() += 1;
+            *sizes.entry(stratum.clone()).or_default() += 1;
         }
         Self {
             strata: sizes.into_values().collect(),
             members: groups.into_values().collect(),
-            clustered: table.clusters().is_some(),
+            clustered: true,
         }
     }
 

@@ -57,6 +57,9 @@ pub struct Reference {
     pub name: &'static str,
     /// Its error on each trajectory of the panel, as [`System::row_errors`] measures it.
     pub errors: Vec<f64>,
+    /// Its mean error over the panel after each step, as [`System::step_errors`] measures it; empty where that
+    /// has no meaning.
+    pub steps: Vec<f64>,
 }
 
 /// A system: a step program with the sampler of its batches and its evaluation.
@@ -132,6 +135,20 @@ pub trait System<R: Real>: Send + Sync {
     /// The numbers behind a batch that its inputs do not show, for `export`: name, shape, values.
     fn raw_batch(&self, key: BatchKey) -> Vec<(String, Vec<usize>, Vec<f64>)> {
         let _ = key;
+        Vec::new()
+    }
+
+    /// The stratum and the segment (as a vessel and one of its tracks) that a trajectory of the panel comes
+    /// from: those of one segment are no independent witnesses. `None` where each stands for itself.
+    fn panel_segment(&self, row: usize) -> Option<(String, String)> {
+        let _ = row;
+        None
+    }
+
+    /// The error after each step that is predicted, of one row of a finished rollout: [`row_errors`](
+    /// Self::row_errors) is their mean. Empty where that has no meaning.
+    fn step_errors(&self, rollout: &Rollout<R>, row: usize) -> Vec<f64> {
+        let _ = (rollout, row);
         Vec::new()
     }
 

@@ -10,7 +10,7 @@ use crate::file::FamilyTable;
 use crate::study::{Measured, StudyFamily};
 
 /// Quantities that follow from the evaluation errors: known where those are, whoever measures them.
-const ERRORS: [&str; 2] = ["panel.", "reference."];
+const ERRORS: [&str; 3] = ["panel.", "reference.", "windows.error"];
 
 impl Resolver<'_> {
     pub(super) fn families(&self, measured: &[Measured]) -> Result<Vec<StudyFamily>, StudyError> {

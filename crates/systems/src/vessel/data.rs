@@ -75,6 +75,11 @@ impl Windows {
         &self.panel
     }
 
+    /// The segment that a window is part of.
+    pub fn segment(&self, of: &PanelWindow) -> &Segment {
+        &self.segments[of.segment]
+    }
+
     /// A training window by a number in [0, 1): every valid start of every training segment is as likely.
     pub fn training(&self, uniform: f64) -> PanelWindow {
         let n = self.training.len();

@@ -11,17 +11,17 @@ pub(super) fn squared_km(found: Position, truth: Position) -> f64 {
     north * north + east * east
 }
 
-/// The mean squared position error, km^2, of sailing on with the last observed velocity.
-pub(super) fn position_error(window: &Window, step_seconds: u32) -> f64 {
+/// The squared position errors, km^2, step by step, of sailing on with the last observed velocity.
+pub(super) fn position_errors(
+    window: &Window,
+    step_seconds: u32,
+) -> impl ExactSizeIterator<Item = f64> {
     let last = window.observed - 1;
     let mut position = window.positions[last];
-    let truth = &window.positions[window.observed..];
-    let mut sum = 0.0;
-    for truth in truth {
+    window.positions[window.observed..].iter().map(move |truth| {
         position = step(position, window.velocities[last], step_seconds);
-        sum += squared_km(position, *truth);
-    }
-    sum / truth.len() as f64
+        squared_km(position, *truth)
+    })
 }
 
 /// The mean squared error, kn^2, of taking the last velocity for the next one, from step `first` on.

@@ -10,7 +10,7 @@ use backcut_kernels::Real;
 use super::data::Windows;
 use super::sampler::Batch;
 use super::task::{self, Scales};
-use super::{Phase, VesselConfig, VesselError, reference};
+use super::{Phase, STATE, VesselConfig, VesselError, reference};
 use crate::{BatchKey, Reference, SampleError, System};
 
 /// A checked vessel: [`VesselConfig::check`] makes one.
@@ -57,10 +57,15 @@ impl Vessel {
         let windows = self.panel(0, self.windows.panel().len())?.windows;
         let error = |window| match self.config.phase {
             Phase::Pretrain => reference::velocity_error(window, self.config.prefix()),
-            Phase::Rollout => reference::position_error(window, self.windows.step_seconds()),
+            Phase::Rollout => mean(reference::position_errors(window, self.windows.step_seconds())),
         };
         Ok(windows.iter().map(error).collect())
     }
+}
+
+fn mean(errors: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = errors.len() as f64;
+    errors.sum::<f64>() / count
 }
 
 fn no_batch(error: &AisError) -> SampleError {
@@ -126,7 +131,36 @@ impl<R: Real> System<R> for Vessel {
     }
 
     fn reference(&self) -> Result<Option<Reference>, SampleError> {
-        Ok(Some(Reference { name: "constant velocity", errors: self.constant_velocity()? }))
+        let mut steps = Vec::new();
+        if self.config.phase == Phase::Rollout {
+            let windows = self.panel(0, self.windows.panel().len())?.windows;
+            steps = vec![0.0; self.config.learned_steps()];
+            for window in &windows {
+                let errors = reference::position_errors(window, self.windows.step_seconds());
+                steps.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
+            }
+            steps.iter_mut().for_each(|sum| *sum /= windows.len() as f64);
+        }
+        Ok(Some(Reference { name: "constant velocity", errors: self.constant_velocity()?, steps }))
+    }
+
+    /// The vessel, and when its track begins.
+    fn panel_segment(&self, row: usize) -> Option<(String, String)> {
+        let segment = self.windows.segment(self.windows.panel().get(row)?);
+        Some((segment.vessel.clone(), segment.begin.to_string()))
+    }
+
+    /// Squared distances after each step of a rollout, from the difference that the state is.
+    fn step_errors(&self, rollout: &Rollout<R>, row: usize) -> Vec<f64> {
+        let sites = [self.program.tap("next_state"), self.program.tap("east_km")];
+        let [Some(state), Some(east_km)] = sites else { return Vec::new() };
+        let error = |t: usize| {
+            let position = &rollout.value(state, t)[row * STATE..];
+            let north = position[0].to_f64() * RADIUS_KM;
+            let east = position[1].to_f64() * rollout.value(east_km, t)[row].to_f64();
+            north * north + east * east
+        };
+        (self.config.prefix()..self.config.steps()).map(error).collect()
     }
 
     fn data_hash(&self) -> Option<String> {
