@@ -99,7 +99,7 @@ pub fn main_with(catalogue: &Catalogue) -> ExitCode {
         Command::Stats(args) => commands::stats::run(&args),
         Command::Advise(args) => commands::advise::run(&args),
         Command::Report(args) => commands::report::run(&args),
-        Command::Vessel(args) => commands::vessel::run(&args),
+        Command::Vessel(args) => commands::vessel::run(&args, tools),
         Command::Completions(args) => commands::completions::run(&args, command),
         Command::Man(args) => commands::man::run(&args, command),
     };

@@ -21,8 +21,6 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("e3.toml", include_str!("../../../studies/e3.toml")),
     ("e4.toml", include_str!("../../../studies/e4.toml")),
     ("quick.toml", include_str!("../../../studies/quick.toml")),
-    ("b1.toml", include_str!("../../../studies/b1.toml")),
-    ("b3.toml", include_str!("../../../studies/b3.toml")),
     ("b1-quick.toml", include_str!("../../../studies/b1-quick.toml")),
     ("b3-quick.toml", include_str!("../../../studies/b3-quick.toml")),
 ];

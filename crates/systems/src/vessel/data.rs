@@ -1,20 +1,35 @@
 //! Tracks, and what is taken from them: windows to learn from, a panel, and the usual velocities.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use backcut_ais::model::{PanelWindow, Part, Split, Window, panels, valid_starts};
 use backcut_ais::sphere::{km_per_knot, velocity};
-use backcut_ais::{AisError, RESERVED_VESSELS, Reserved, Rules, Segment, Tracks, store};
+use backcut_ais::{AisError, Fleet, RESERVED_VESSELS, Reserved, Rules, Segment, Tracks, store};
 
 use super::task::Scales;
 use super::{Data, PanelName, VesselConfig, VesselError};
 
 /// The tracks that a setting names, without the reserved vessels.
-pub(super) fn tracks(data: &Data) -> Result<Tracks, AisError> {
+pub(super) fn tracks(data: &Data) -> Result<Arc<Tracks>, AisError> {
     match data {
-        Data::Store(folder) => store::open(Path::new(folder), Reserved::Excluded),
-        Data::Fleet(fleet) => fleet.tracks(&Rules::default(), RESERVED_VESSELS, Reserved::Excluded),
+        Data::Store(folder) => store::open(Path::new(folder), Reserved::Excluded).map(Arc::new),
+        Data::Fleet(fleet) => sailed(fleet),
     }
+}
+
+/// The tracks of a fleet. It takes seconds to sail, and every condition of a study asks for the same one: the
+/// latest is kept.
+fn sailed(fleet: &Fleet) -> Result<Arc<Tracks>, AisError> {
+    static LATEST: Mutex<Option<(Fleet, Arc<Tracks>)>> = Mutex::new(None);
+    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, tracks)) = latest.as_ref().filter(|(known, _)| known == fleet) {
+        return Ok(tracks.clone());
+    }
+    let tracks = fleet.tracks(&Rules::default(), RESERVED_VESSELS, Reserved::Excluded)?;
+    let tracks = Arc::new(tracks);
+    *latest = Some((*fleet, tracks.clone()));
+    Ok(tracks)
 }
 
 /// Everything that batches and panels are made of.

@@ -11,17 +11,28 @@ pub(super) fn squared_km(found: Position, truth: Position) -> f64 {
     north * north + east * east
 }
 
-/// The squared position errors, km^2, step by step, of sailing on with the last observed velocity.
+/// Where sailing on with the last observed velocity leads, from the last observed position on.
+pub(super) fn positions(
+    window: &Window,
+    step_seconds: u32,
+) -> impl ExactSizeIterator<Item = Position> {
+    let last = window.observed - 1;
+    let mut next = window.positions[last];
+    window.positions[last..].iter().map(move |_| {
+        let here = next;
+        next = step(here, window.velocities[last], step_seconds);
+        here
+    })
+}
+
+/// Its squared position errors, km^2, step by step.
 pub(super) fn position_errors(
     window: &Window,
     step_seconds: u32,
 ) -> impl ExactSizeIterator<Item = f64> {
-    let last = window.observed - 1;
-    let mut position = window.positions[last];
-    window.positions[window.observed..].iter().map(move |truth| {
-        position = step(position, window.velocities[last], step_seconds);
-        squared_km(position, *truth)
-    })
+    let truth = &window.positions[window.observed - 1..];
+    let errors = positions(window, step_seconds).zip(truth);
+    errors.map(|(found, truth)| squared_km(found, *truth)).skip(1)
 }
 
 /// The mean squared error, kn^2, of taking the last velocity for the next one, from step `first` on.

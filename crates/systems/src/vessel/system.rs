@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use backcut_ais::sphere::RADIUS_KM;
+use backcut_ais::model::Window;
+use backcut_ais::sphere::{Position, RADIUS_KM, wrapped};
 use backcut_ais::{AisError, Tracks};
 use backcut_engine::{Fed, ForwardSpec, MemoryReads, Program, Rollout};
 use backcut_kernels::Real;
@@ -48,6 +49,30 @@ impl Vessel {
     /// The numbers behind the panel's windows `first..first + rows`, in `f64`.
     pub fn panel(&self, first: usize, rows: usize) -> Result<Batch, SampleError> {
         Batch::panel(&self.windows, first, rows).map_err(|error| no_batch(&error))
+    }
+
+    /// Where a finished rollout sailed in a row that was filled with a window: from the last observed position
+    /// on.
+    pub fn sailed<R: Real>(
+        &self,
+        rollout: &Rollout<R>,
+        row: usize,
+        window: &Window,
+    ) -> Vec<Position> {
+        let last = window.observed - 1;
+        let Some(state) = self.program.tap("next_state") else { return Vec::new() };
+        let away = |t: usize| {
+            let difference = &rollout.value(state, t)[row * STATE..];
+            let [latitude, longitude] = window.positions[t];
+            [latitude + difference[0].to_f64(), wrapped(longitude + difference[1].to_f64())]
+        };
+        let later = window.observed..window.positions.len();
+        std::iter::once(window.positions[last]).chain(later.map(away)).collect()
+    }
+
+    /// Where constant velocity leads from the last observed position on.
+    pub fn sailing_on(&self, window: &Window) -> Vec<Position> {
+        reference::positions(window, self.windows.step_seconds()).collect()
     }
 
     /// The error of constant velocity on every window of the panel, as [`row_errors`](System::row_errors)

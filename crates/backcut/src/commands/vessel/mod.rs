@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use backcut_ais::{RESERVED_VESSELS, Rules};
+use backcut_study::Tools;
 use clap::Subcommand;
 
 use crate::exit::Verdict;
@@ -9,6 +10,7 @@ use crate::exit::Verdict;
 mod fleet;
 mod funnel;
 mod import;
+mod map;
 mod show;
 
 /// Options of `backcut vessel`.
@@ -26,14 +28,17 @@ enum Command {
     Fleet(fleet::Args),
     /// Show a store: its funnel, its hash, its split and panels.
     Show(show::Args),
+    /// Draw where trained policies sail, beside where the ships went.
+    Map(map::Args),
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     match &args.command {
         Command::Import(args) => import::run(args),
         Command::Fleet(args) => fleet::run(args),
         Command::Show(args) => show::run(args),
+        Command::Map(args) => map::run(args, tools),
     }
 }
 
