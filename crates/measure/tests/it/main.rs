@@ -15,3 +15,4 @@ mod probes_match_scikit_learn;
 mod probes_read_taps;
 mod replay_is_bitwise;
 mod undefined_values_say_why;
+mod windows_of_a_vessel;

@@ -4,7 +4,7 @@
 use crate::common::{key, model, rollout, small_vessel, tap};
 use backcut_engine::oracle::{FixedValues, OracleInputs, OracleSpec, interpret};
 use backcut_engine::{Cpu, Cut, Executor, Rollout};
-use backcut_systems::vessel::{Phase, STATE, VesselConfig};
+use backcut_systems::vessel::{Output, Phase, STATE, VesselConfig};
 use backcut_systems::{Stream, System};
 
 const CUTS: [&str; 11] =
@@ -79,6 +79,14 @@ fn compare(config: VesselConfig) -> Vec<(&'static str, &'static str, f64)> {
 #[test]
 fn in_rollouts_and_the_cuts_differ() {
     for (a, b, apart) in compare(small_vessel(Phase::Rollout)) {
+        assert!(apart > 1e-6, "{a} and {b} are {apart:e} apart");
+    }
+}
+
+#[test]
+fn when_the_output_is_the_velocity_itself() {
+    let config = VesselConfig { output: Output::Velocity, ..small_vessel(Phase::Rollout) };
+    for (a, b, apart) in compare(config) {
         assert!(apart > 1e-6, "{a} and {b} are {apart:e} apart");
     }
 }
