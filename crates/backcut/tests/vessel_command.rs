@@ -67,3 +67,88 @@ fn what_is_wrong_is_said_with_a_hint() {
         assert!(seen.err.contains(words) && seen.err.contains("\nhint: "), "{}", seen.err);
     }
 }
+
+const FOUR_GRAPHS: &str = r#"
+name = "four"
+title = "Four graphs of a tiny vessel"
+
+[system]
+name = "vessel"
+
+[system.settings]
+preset = { width = 8, heads = 2, observed = 3, predicted = 4, key_points = 3 }
+data = { ships = 6, days = 6, seed = 1 }
+output = "velocity"
+
+[sources]
+first = 1
+count = 4
+
+[arms.pretrained]
+cut = "FF"
+updates = 4
+shared = { seed = 9 }
+settings = { phase = "pretrain" }
+"#;
+
+/// Trained from one state, mapped, scored, and compared with what the scores said.
+#[test]
+fn four_graphs_are_trained_mapped_and_ordered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut text = FOUR_GRAPHS.to_owned();
+    for cut in ["FF", "FD", "KF", "KD"] {
+        text += &format!(
+            "\n[arms.{cut}]\nfrom = \"pretrained\"\ncut = \"{cut}\"\nupdates = 8\nkeep = [5]\n\
+             settings = {{ phase = \"rollout\" }}\n"
+        );
+    }
+    text += "\n[[measurements]]\nkind = \"scores\"\ncuts = [\"FF\", \"FD\", \"KF\", \"KD\"]\n\
+             of = [\"FF\"]\nat = [5]\n";
+    let (file, out) = (path("four.toml"), path("results"));
+    std::fs::write(&file, text).unwrap();
+    let fine = |args: &[&str]| {
+        let done = backcut(args);
+        assert_eq!(done.code, 0, "{args:?}\n{}", done.err);
+        done.out
+    };
+    fine(&["study", "run", &file, "--out", &out]);
+    fine(&["study", "collect", &file, "--out", &out]);
+    let tables = path("results/tables/four");
+    let ordered = fine(&["measure", "orderings", &tables]);
+    assert!(ordered.contains("4 sources, 6 pairs of graphs each"), "{ordered}");
+    for order in ["S_G", "S_U", "fixed: FF, FD, KF, KD", "best fixed", "labels of the next"] {
+        assert!(ordered.contains(order), "{order}: {ordered}");
+    }
+    assert!(ordered.lines().all(|line| line.chars().count() <= 80), "{ordered}");
+    let wrong = backcut(&["measure", "orderings", &tables, "--anchor", "KD"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("no scores at states of the arm `KD`"), "{}", wrong.err);
+    let wrong = backcut(&["measure", "orderings", &tables, "--at", "7"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("has no error there"), "{}", wrong.err);
+
+    let checkpoints: Vec<String> = walk(folder.path(), "checkpoint-000005.safetensors");
+    assert_eq!(checkpoints.len(), 16);
+    let svg = path("map.svg");
+    let arguments = ["vessel", "map", &checkpoints[0], &checkpoints[1], "--windows", "3"];
+    let mapped = fine(&[&arguments[..], &["--svg", &svg]].concat());
+    assert!(mapped.contains("constant velocity") && mapped.contains("after 5 updates"), "{mapped}");
+    let svg = std::fs::read_to_string(svg).unwrap();
+    assert_eq!(svg.matches("last observed position").count() / 2, 3, "one mark a window");
+}
+
+/// Every file of that name below a folder.
+fn walk(folder: &std::path::Path, name: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(walk(&path, name));
+        } else if path.file_name().is_some_and(|file| file == name) {
+            found.push(path.to_str().unwrap().to_owned());
+        }
+    }
+    found.sort();
+    found
+}

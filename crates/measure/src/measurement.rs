@@ -42,6 +42,12 @@ pub enum Measurement {
         /// How many trajectories, evenly spread over the panel.
         count: usize,
     },
+    /// What graphs' next steps predict for the loss of another batch, beside FF's.
+    Scores {
+        /// The graphs.
+        #[schemars(with = "Vec<String>")]
+        cuts: Vec<Cut>,
+    },
     /// Gains of the physical chain from closed-loop state Jacobians.
     Chain {},
     /// Evaluation with shorter memory than the policy was trained with.
@@ -77,6 +83,7 @@ impl Measurement {
             Self::Gradient { .. } => "gradient",
             Self::Update { .. } => "update",
             Self::Windows { .. } => "windows",
+            Self::Scores { .. } => "scores",
             Self::Chain {} => "chain",
             Self::Masking { .. } => "masking",
             Self::Donor {} => "donor",
@@ -159,6 +166,7 @@ pub fn measure(
             update::update(&mut rig(cuts)?, subject, &UpdateOptions::default())
         }
         Measurement::Windows { cuts, count } => crate::windows::windows(subject, cuts, *count),
+        Measurement::Scores { cuts } => crate::diagnostics::scores(subject, cuts),
         Measurement::Chain {} => chain::chain(&mut rig(&[])?, subject, &ChainOptions::default()),
         Measurement::Masking { windows } => memory::masking(subject, windows),
         Measurement::Donor {} => memory::donor(subject),
@@ -188,6 +196,7 @@ mod tests {
             Measurement::Gradient { cuts: vec![Cut::FF] },
             Measurement::Update { cuts: vec![] },
             Measurement::Windows { cuts: vec![], count: 1 },
+            Measurement::Scores { cuts: vec![] },
             Measurement::Chain {},
             Measurement::Masking { windows: vec![1] },
             Measurement::Donor {},

@@ -19,7 +19,7 @@
 pub mod orderings;
 mod scores;
 
-pub use scores::{LocalScore, local_scores};
+pub use scores::{LocalScore, local_scores, scores};
 
 use crate::define::{Definition, define};
 

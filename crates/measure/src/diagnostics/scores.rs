@@ -2,10 +2,13 @@
 
 use backcut_engine::{Cut, Executor};
 use backcut_kernels::{Real, reduce};
-use backcut_systems::{BatchKey, System};
+use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::{Optimizer, State, adamw, clip};
 
+use crate::finding::Finding;
+use crate::groups::ALL;
 use crate::measurement::MeasureError;
+use crate::subject::Subject;
 
 /// What one graph's next step predicts, relative to FF's.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,6 +64,23 @@ pub fn local_scores<R: Real>(
         update: along(&updates[i + 1], &updates[0]),
     };
     Ok(cuts.iter().enumerate().map(score).collect())
+}
+
+/// Scores of graphs at a subject, as findings. The batch whose loss is predicted is the one that the other
+/// stream would draw next: the same sampler, other windows.
+pub fn scores(subject: &Subject, cuts: &[Cut]) -> Result<Vec<Finding>, MeasureError> {
+    let Subject { executor, system, state, optimizer, key } = *subject;
+    let stream = match key.stream {
+        Stream::A => Stream::B,
+        Stream::B => Stream::A,
+    };
+    let other = BatchKey { stream, ..key };
+    let found = local_scores(executor, system, state, &optimizer, key, other, cuts)?;
+    let each = found.into_iter().flat_map(|score| {
+        let LocalScore { cut, gradient, update } = score;
+        [Finding::new("S_G", cut, ALL, gradient), Finding::new("S_U", cut, ALL, update)]
+    });
+    Ok(each.collect())
 }
 
 fn wide<R: Real>(values: &[R]) -> Vec<f64> {

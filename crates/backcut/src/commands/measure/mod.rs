@@ -8,6 +8,7 @@ mod counting;
 mod figure;
 mod gradient;
 mod memory;
+mod orderings;
 mod output;
 mod probe;
 mod replay;
@@ -47,6 +48,8 @@ enum What {
     Any(any::Args),
     /// Whether the two sampling streams draw from the same distribution.
     Streams(streams::Args),
+    /// Whether local scores say which graph persistent training prefers, from a study's tables.
+    Orderings(orderings::Args),
     /// Local diagnostics against persistent training on a small system with known gradients.
     Analytic(analytic::Args),
 }
@@ -62,6 +65,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         What::Probe(args) => probe::run(args, tools),
         What::Any(args) => any::run(args, tools),
         What::Streams(args) => streams::run(args),
+        What::Orderings(args) => orderings::run(args),
         What::Analytic(args) => analytic::run(args),
     }
 }
