@@ -254,7 +254,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
         (
             "kind = \"masking\"",
             "kind = \"maskin\"",
-            "s.toml, line 22: unknown variant `maskin`, expected one of `gradient`, `update`, `chain`, `masking`, `donor`, `probe`, `attention`, `reference`, `input-weight`",
+            "s.toml, line 22: unknown variant `maskin`, expected one of `gradient`, `update`, `windows`, `scores`, `chain`, `masking`, `donor`, `probe`, `attention`, `reference`, `input-weight`",
             "did you mean `masking`?",
         ),
         (

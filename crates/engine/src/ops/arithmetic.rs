@@ -112,6 +112,60 @@ arithmetic! {
         oracle: |a, b| a / b,
         one_column_first: |one, wide| wide.recip() * one,
     }
+    /// The smaller of two; of equals the first
+    Smaller: "min" {
+        value: |a, b| if b < a { b } else { a },
+        slope_a: |a, b, _| if b < a { R::ZERO } else { R::ONE },
+        slope_b: |a, b, _| if b < a { R::ONE } else { R::ZERO },
+        oracle: |a, b| if b.value() < a.value() { b } else { a },
+        one_column_first: |one, wide| wide.min(one),
+    }
+    /// The larger of two; of equals the first
+    Larger: "max" {
+        value: |a, b| if b > a { b } else { a },
+        slope_a: |a, b, _| if b > a { R::ZERO } else { R::ONE },
+        slope_b: |a, b, _| if b > a { R::ONE } else { R::ZERO },
+        oracle: |a, b| if b.value() > a.value() { b } else { a },
+        one_column_first: |one, wide| wide.max(one),
+    }
+}
+
+impl<'t> Var<'t> {
+    /// The smaller of two values, column by column; all credit goes to it, of equals to the first.
+    #[track_caller]
+    pub fn min(self, other: Var<'t>) -> Var<'t> {
+        self.arithmetic(Arithmetic::Smaller, other)
+    }
+
+    /// The larger of two values, column by column; all credit goes to it, of equals to the first.
+    #[track_caller]
+    pub fn max(self, other: Var<'t>) -> Var<'t> {
+        self.arithmetic(Arithmetic::Larger, other)
+    }
+
+    /// The value held between two numbers; no credit passes where it is held.
+    #[track_caller]
+    pub fn clamp(self, low: f64, high: f64) -> Var<'t> {
+        if low.is_nan() || high.is_nan() || low > high {
+            self.trace().fail(format!("clamp between {low} and {high}"), "the lower end first");
+        }
+        let end = |end| self.trace().constant(end, 1);
+        self.max(end(low)).min(end(high))
+    }
+
+    /// `yes` where this value is above zero, else `no`. Neither may be infinite or no number where it is
+    /// not chosen; what decides has no derivative.
+    #[track_caller]
+    pub fn select(self, yes: Var<'t>, no: Var<'t>) -> Var<'t> {
+        let chosen = self.positive();
+        yes * chosen + no * (1.0 - chosen)
+    }
+
+    /// The mean of the columns.
+    #[track_caller]
+    pub fn mean(self) -> Var<'t> {
+        self.sum() * (1.0 / self.width() as f64)
+    }
 }
 
 macro_rules! operator {
@@ -138,8 +192,20 @@ impl Neg for Var<'_> {
     }
 }
 
-/// `x + c`, `x - c` and `x * c` are `x * scale + offset` with the same constants in all columns.
+/// `x + c`, `c - x`, `x * c`, ... are `x * scale + offset` with the same constants in all columns.
 macro_rules! with_constant {
+    ($trait:ident, $method:ident, |$constant:ident| $affine:expr, $reverse:expr) => {
+        impl<'t> $trait<Var<'t>> for f64 {
+            type Output = Var<'t>;
+            #[track_caller]
+            fn $method(self, x: Var<'t>) -> Var<'t> {
+                let (n, $constant) = (x.width(), self);
+                let (scale, offset): (f64, f64) = $reverse;
+                x.affine(&vec![scale; n], &vec![offset; n])
+            }
+        }
+        with_constant!($trait, $method, |$constant| $affine);
+    };
     ($trait:ident, $method:ident, |$constant:ident| $affine:expr) => {
         impl<'t> $trait<f64> for Var<'t> {
             type Output = Var<'t>;
@@ -153,6 +219,15 @@ macro_rules! with_constant {
     };
 }
 
-with_constant!(Add, add, |c| (1.0, c));
-with_constant!(Sub, sub, |c| (1.0, -c));
-with_constant!(Mul, mul, |c| (c, 0.0));
+with_constant!(Add, add, |c| (1.0, c), (1.0, c));
+with_constant!(Sub, sub, |c| (1.0, -c), (-1.0, c));
+with_constant!(Mul, mul, |c| (c, 0.0), (c, 0.0));
+with_constant!(Div, div, |c| (1.0 / c, 0.0));
+
+impl<'t> Div<Var<'t>> for f64 {
+    type Output = Var<'t>;
+    #[track_caller]
+    fn div(self, x: Var<'t>) -> Var<'t> {
+        x.recip() * self
+    }
+}

@@ -5,7 +5,7 @@ use backcut_kernels::elementwise::{self as ew, BinaryAdjoint, Operand, Pair};
 use backcut_kernels::product::Finish;
 
 use super::columns::{ColumnBackward, ColumnForward, ColumnSite, InColumns};
-use super::{Arithmetic, Backward, Forward, Op, Operation};
+use super::{Arithmetic, Backward, Drift, Forward, Op, Operation};
 use crate::compile::graph::Fused;
 use crate::oracle::{Columns, Row};
 use crate::trace::{Site, Var};
@@ -51,6 +51,9 @@ impl Binary {
 
 impl Operation for Binary {
     const NAME: &str = "arithmetic";
+
+    // The four operators are part of every program.
+    const DRIFT: Option<Drift> = Some(|x, bounded| bounded.min(x.cos()).max(bounded * 0.5 - 0.4));
 
     fn name(&self) -> &'static str {
         self.function.name()

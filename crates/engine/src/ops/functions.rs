@@ -189,15 +189,56 @@ functions! {
         value: |x| excess(x),
         slope: |x, _| if x.abs() > R::ONE { R::ONE } else { R::ZERO },
         oracle: |x| [x - x.clamp(-1.0, 1.0), f64::from(x.abs() > 1.0)],
-        drift: |x, bounded| bounded - (x * 0.7).excess() * 0.2,
+        drift: |_, bounded| bounded.excess() + (bounded + 2.2).excess() * 0.4,
     }
     /// x, a turn further on or back where it lies beyond -pi or pi
     OneTurn: "one turn", fn one_turn {
         value: |x| one_turn(x),
         slope: |_, _| R::ONE,
         oracle: |x| [plain_one_turn(x), 1.0],
-        drift: |x, bounded| bounded + (x * 1.5).one_turn() * 0.1,
+        drift: |_, bounded| (bounded + 4.3).one_turn() * 0.3 + bounded.one_turn() * 0.1,
     }
+    /// max(x, 0)
+    Relu: "relu", fn relu {
+        value: |x| if x > R::ZERO { x } else { R::ZERO },
+        slope: |x, _| if x > R::ZERO { R::ONE } else { R::ZERO },
+        oracle: |x| [x.max(0.0), f64::from(x > 0.0)],
+        drift: |_, bounded| (bounded + 1.5).relu() * 0.4 - (bounded - 1.5).relu(),
+    }
+    /// |x|
+    Abs: "abs", fn abs {
+        value: |x| x.abs(),
+        slope: |x, _| sign(x),
+        oracle: |x| [x.abs(), if x == 0.0 { 0.0 } else { x.signum() }],
+        drift: |_, bounded| (bounded - 1.5).abs() * 0.5,
+    }
+    /// ln(1 + e^x)
+    Softplus: "softplus", fn softplus {
+        value: |x| softplus(x),
+        slope: |x, _| x.sigmoid(),
+        oracle: |x| [x.max(0.0) + (-x.abs()).exp().ln_1p(), plain_sigmoid(x)],
+        drift: |_, bounded| bounded.softplus(),
+    }
+    /// 1 where x is above zero, else 0; it has no derivative
+    Positive: "positive", fn positive {
+        value: |x| if x > R::ZERO { R::ONE } else { R::ZERO },
+        slope: |_, _| R::ZERO,
+        oracle: |x| [f64::from(x > 0.0), 0.0],
+        drift: |_, bounded| bounded * (bounded + 1.5).positive(),
+    }
+}
+
+#[inline(always)]
+fn sign<R: backcut_kernels::Real>(x: R) -> R {
+    let above = if x > R::ZERO { R::ONE } else { R::ZERO };
+    if x < R::ZERO { -R::ONE } else { above }
+}
+
+/// max(x, 0) + ln(1 + e^-|x|): nothing overflows.
+#[inline(always)]
+fn softplus<R: backcut_kernels::Real>(x: R) -> R {
+    let above = if x > R::ZERO { x } else { R::ZERO };
+    above + (R::ONE + (-x.abs()).exp()).ln()
 }
 
 // A rhumb line on the sphere needs `atanh(z) / z` and `sin(h) / h` where the direct quotients lose every digit.
@@ -335,8 +376,9 @@ mod tests {
 
     #[test]
     fn pieces_agree_with_their_oracles_beyond_their_ends() {
-        for function in [Function::Excess, Function::OneTurn] {
-            for x in [-4.5, -3.2, -1.5, -0.5, 1.0, 1.5, 3.1, 3.2, 6.0] {
+        let pieces = [Function::Excess, Function::OneTurn, Function::Relu, Function::Abs];
+        for function in pieces.into_iter().chain([Function::Positive]) {
+            for x in [0.0, -4.5, -3.2, -1.5, -0.5, 1.0, 1.5, 3.1, 3.2, 6.0] {
                 let mut found = [f64::NAN; 2];
                 function.choose(ValueAndSlope { x, found: &mut found });
                 assert_eq!(found, function.oracle(x), "{} at {x}", function.name());

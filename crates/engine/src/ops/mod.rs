@@ -19,12 +19,15 @@ mod given;
 mod layer_norm;
 mod linear;
 mod local;
+mod matrix;
 mod operation;
 mod recall;
 mod row_sum;
 mod set_attend;
 mod slice;
+mod softmax;
 mod step_row;
+mod stop;
 mod sub_tiled;
 mod unary;
 mod weighted_square;
@@ -62,4 +65,7 @@ operation::operations! {
     sub_tiled::SubTiled,
     row_sum::RowSum,
     weighted_square::WeightedSquare,
+    softmax::Softmax,
+    matrix::Matrix,
+    stop::StopGradient,
 }

@@ -29,6 +29,24 @@ impl Var<'_> {
         self.push(Slice { x: self.site(), start }, width)
     }
 
+    /// The value in parts of these widths, which must cover it: `let [position, velocity] = state.split([2, 2])`.
+    #[track_caller]
+    pub fn split<const N: usize>(self, widths: [usize; N]) -> [Self; N] {
+        let all: usize = widths.iter().sum();
+        if all != self.width() || widths.contains(&0) {
+            self.trace().fail(
+                format!("parts of {widths:?} columns of a value of {}", self.width()),
+                "parts cover a value, and none is empty",
+            );
+            return [self; N];
+        }
+        let mut start = 0;
+        widths.map(|width| {
+            start += width;
+            self.slice(start - width, width)
+        })
+    }
+
     /// One column.
     #[track_caller]
     pub fn column(self, index: usize) -> Self {

@@ -1,12 +1,12 @@
 //! Directional derivatives by central differences, extrapolated.
 //!
 //! A central difference of step `h` errs by a series in `h^2`. Four of them at `h, h/2, h/4, h/8`
-//! remove the first three terms (Richardson), so a step as large as 0.04 suffices and rounding, which
+//! remove the first three terms (Richardson), so a step as large as 0.02 suffices and rounding, which
 //! is divided by `h`, stays small: an error near 1e-12 of a smooth function's scale.
 
 use super::random_program::Random;
 
-const FIRST_STEP: f64 = 0.04;
+const FIRST_STEP: f64 = 0.02;
 const LEVELS: usize = 4;
 
 /// The derivative of `f` at `x` along `direction`.

@@ -15,5 +15,6 @@ mod gradients_match_the_oracle;
 mod identities_are_bitwise;
 mod non_finite_is_named;
 mod odd_programs_match_the_oracle;
+mod operations_people_reach_for;
 mod same_bits;
 mod seeds_match_the_oracle;
