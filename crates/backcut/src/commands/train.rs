@@ -111,7 +111,7 @@ impl Plan {
         };
         let built = args.settings.over(&choice, tools.catalogue)?;
         // Another phase has its own optimizer and its own number of updates.
-        let before = tools.catalogue.build(&choice).told()?;
+        let before = tools.catalogue.outline(&choice).told()?;
         let is_new_phase = existing.is_none() && before.phase != built.phase;
         let mut config = base.unwrap_or_else(|| default_run(&built));
         if is_new_phase {
