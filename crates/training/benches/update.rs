@@ -37,12 +37,11 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
     let cut: Cut = arguments.next().as_deref().unwrap_or("FF").parse()?;
     let repeats: usize = arguments.next().as_deref().unwrap_or("20").parse()?;
-    let (name, settings) = match arguments.next().as_deref() {
-        Some("quadrotor") => ("quadrotor", serde_json::json!({})),
-        _ => {
-            let fleet = serde_json::json!({"ships": 12, "days": 14, "seed": 1});
-            ("vessel", serde_json::json!({"preset": "full", "phase": "rollout", "data": fleet}))
-        }
+    let (name, settings) = if arguments.next().as_deref() == Some("quadrotor") {
+        ("quadrotor", serde_json::json!({}))
+    } else {
+        let fleet = serde_json::json!({"ships": 12, "days": 14, "seed": 1});
+        ("vessel", serde_json::json!({"preset": "full", "phase": "rollout", "data": fleet}))
     };
     let settings = settings.as_object().cloned().unwrap_or_default();
     let built = Catalogue::builtin().build(&SystemChoice::new(name, settings))?;
