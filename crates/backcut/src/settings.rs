@@ -34,10 +34,12 @@ struct Given {
 impl SettingArgs {
     /// Puts what was asked for over a system and builds the result.
     pub fn over(&self, base: &SystemChoice, catalogue: &Catalogue) -> Result<Arc<Built>> {
-        let mut choice = catalogue.build(base).told()?.choice.clone();
         if self.given.is_empty() {
+            let choice = catalogue.build(base).told()?.choice.clone();
             return catalogue.build(&choice).told();
         }
+        // The system without them may be costly to build, or not be there at all.
+        let mut choice = catalogue.outline(base).told()?.choice;
         choice.data = None;
         for given in &self.given {
             put(&mut choice.settings, &given.key, given.value.clone());

@@ -4,6 +4,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::pages::ask_for_large;
+
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -24,7 +26,8 @@ impl<R: Copy + Default> Aligned<R> {
 
     /// `len` zeros.
     pub fn zeros(len: usize) -> Self {
-        let data = vec![R::default(); len + Self::LINE];
+        let mut data = vec![R::default(); len + Self::LINE];
+        ask_for_large(&mut data);
         let start = line_in(&data, Self::LINE);
         Self { data, start, len }
     }

@@ -21,6 +21,7 @@ pub mod isa;
 pub mod math;
 pub mod norm;
 pub mod optim;
+mod pages;
 pub mod product;
 pub mod random;
 mod real;

@@ -105,9 +105,14 @@ impl Draws {
     /// Normals come in pairs made of two uniforms. The second waits for the next call of `normal` or
     /// [`fill_normal`](Self::fill_normal), whatever else is drawn in between.
     pub fn normal(&mut self) -> f64 {
-        let mut one = [0.0];
-        self.fill_normal(&mut one);
-        one[0]
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let u = 1.0 - self.uniform(); // in (0, 1]: its logarithm is finite
+        let (v, mut even, mut odd) = (self.uniform(), [0.0], [0.0]);
+        box_muller(self.isa, &[u], &[v], &mut even, &mut odd);
+        self.spare = Some(odd[0]);
+        even[0]
     }
 
     /// Fills with the values that as many calls of [`normal`](Self::normal) would give.

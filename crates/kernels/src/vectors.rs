@@ -30,6 +30,8 @@ pub(crate) trait Vectors<R: Real>: Copy {
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
     fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Asks for the cache line at `from`, which will be needed soon if it is there at all.
+    fn prefetch(self, from: *const R);
     /// Whether 16 registers of 16 lanes are a square that [`Vectors::transpose`] can turn.
     const TURNS: bool = false;
     /// Transposes a 16 x 16 matrix.
@@ -89,6 +91,8 @@ impl<R: Real> Vectors<R> for Scalar {
     fn mul(self, a: R, b: R) -> R {
         a * b
     }
+    #[inline(always)]
+    fn prefetch(self, _from: *const R) {}
 }
 
 impl<R: Real> Square<R> for Scalar {

@@ -3,15 +3,15 @@
 
 use std::any::TypeId;
 use std::arch::x86_64::{
-    __m128, __m256, __m512, _mm_add_pd, _mm_add_ps, _mm_castpd_ps, _mm_castps_pd, _mm_fmadd_pd,
-    _mm_fmadd_ps, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_mul_pd, _mm_mul_ps, _mm_set1_pd,
-    _mm_set1_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps, _mm256_add_pd, _mm256_add_ps,
-    _mm256_castpd_ps, _mm256_castps_pd, _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_loadu_ps,
-    _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_pd,
-    _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_fmadd_pd, _mm512_fmadd_ps,
-    _mm512_loadu_ps, _mm512_mul_pd, _mm512_mul_ps, _mm512_set1_pd, _mm512_set1_ps,
-    _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
-    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    __m128, __m256, __m512, _MM_HINT_T0, _mm_add_pd, _mm_add_ps, _mm_castpd_ps, _mm_castps_pd,
+    _mm_fmadd_pd, _mm_fmadd_ps, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_mul_pd, _mm_mul_ps,
+    _mm_prefetch, _mm_set1_pd, _mm_set1_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
+    _mm256_add_pd, _mm256_add_ps, _mm256_castpd_ps, _mm256_castps_pd, _mm256_fmadd_pd,
+    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_mul_pd, _mm256_mul_ps, _mm256_set1_pd, _mm256_set1_ps,
+    _mm256_storeu_ps, _mm512_add_pd, _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd,
+    _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_pd, _mm512_mul_ps,
+    _mm512_set1_pd, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd,
+    _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use crate::Real;
@@ -126,6 +126,11 @@ macro_rules! vectors {
                 unsafe {
                     if single::<R>() { $mul(a, b) } else { $to_f32($mul64($to_f64(a), $to_f64(b))) }
                 }
+            }
+            #[inline(always)]
+            fn prefetch(self, from: *const R) {
+                // SAFETY: any address will do; asking for its line changes nothing that a program can see.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
             }
             $(
                 const TURNS: bool = <Self as Vectors<R>>::LANES == 16;

@@ -127,6 +127,13 @@ fn more_steps_than_any_staging_buffer_agree() {
 }
 
 #[test]
+fn wide_matrices_agree_panel_by_panel() {
+    agrees::<f32>(Shape { blocks: 21, rows: 5, n_in: 259, n_out: 203 }, 31);
+    agrees::<f64>(Shape { blocks: 16, rows: 4, n_in: 256, n_out: 128 }, 37);
+    agrees::<f32>(Shape { blocks: 2, rows: 65, n_in: 256, n_out: 72 }, 41);
+}
+
+#[test]
 fn chunk_size_does_not_change_the_bits() {
     let all = Shape { blocks: 16, rows: 8, n_in: 21, n_out: 36 };
     let given = Operands::<f32>::new(all, 11);

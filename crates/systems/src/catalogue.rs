@@ -62,12 +62,7 @@ pub struct Built {
 
 impl Built {
     fn new<S: Settings>(choice: &SystemChoice) -> Result<Self, SettingsError> {
-        let mut settings: S = serde_json::from_value(choice.settings.clone()).map_err(|error| {
-            SettingsError::new(
-                format!("the {}'s settings: {error}", S::NAME),
-                "`backcut study template` and the system's guide list its settings",
-            )
-        })?;
+        let mut settings: S = read(choice)?;
         let system = settings.build().map_err(|error| {
             SettingsError::new(format!("the {}'s settings: {error}", S::NAME), error.hint())
         })?;
@@ -113,6 +108,31 @@ impl fmt::Debug for Built {
     }
 }
 
+/// What is known of a system before it is built.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outline {
+    /// Name, settings with every default filled in (if not yet in their canonical form), and the hash that was
+    /// asked for.
+    pub choice: SystemChoice,
+    /// The phase of its training.
+    pub phase: String,
+}
+
+fn outline<S: Settings>(choice: &SystemChoice) -> Result<Outline, SettingsError> {
+    let settings: S = read(choice)?;
+    let (full, phase) = (as_json(&settings)?, settings.phase().to_owned());
+    Ok(Outline { choice: SystemChoice { settings: full, ..choice.clone() }, phase })
+}
+
+fn read<S: Settings>(choice: &SystemChoice) -> Result<S, SettingsError> {
+    serde_json::from_value(choice.settings.clone()).map_err(|error| {
+        SettingsError::new(
+            format!("the {}'s settings: {error}", S::NAME),
+            "`backcut study template` and the system's guide list its settings",
+        )
+    })
+}
+
 fn as_json<S: Settings>(settings: &S) -> Result<Value, SettingsError> {
     serde_json::to_value(settings)
         .map_err(|error| SettingsError::new(format!("no JSON: {error}"), "use finite numbers"))
@@ -156,6 +176,7 @@ fn number(value: &Value) -> Option<f64> {
 struct Entry {
     name: &'static str,
     flags: &'static [Flag],
+    outline: fn(&SystemChoice) -> Result<Outline, SettingsError>,
     build: fn(&SystemChoice) -> Result<Built, SettingsError>,
 }
 
@@ -183,7 +204,8 @@ impl Catalogue {
     /// Adds a kind of system; one of the same name is replaced.
     pub fn with<S: Settings>(mut self) -> Self {
         self.entries.retain(|entry| entry.name != S::NAME);
-        self.entries.push(Entry { name: S::NAME, flags: S::FLAGS, build: Built::new::<S> });
+        let (outline, build) = (outline::<S>, Built::new::<S>);
+        self.entries.push(Entry { name: S::NAME, flags: S::FLAGS, outline, build });
         self
     }
 
@@ -203,14 +225,22 @@ impl Catalogue {
         flags
     }
 
+    fn entry(&self, name: &str) -> Result<&Entry, SettingsError> {
+        self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.names().collect();
+            let what = format!("the system `{name}` is not known");
+            SettingsError::new(what, format!("systems: {}", known.join(", ")))
+        })
+    }
+
+    /// What is known of the system of that choice without building it, which may take data and time.
+    pub fn outline(&self, choice: &SystemChoice) -> Result<Outline, SettingsError> {
+        (self.entry(&choice.name)?.outline)(choice)
+    }
+
     /// The system of that choice. Built once: whoever asks again gets the same one.
     pub fn build(&self, choice: &SystemChoice) -> Result<Arc<Built>, SettingsError> {
-        let entry =
-            self.entries.iter().find(|entry| entry.name == choice.name).ok_or_else(|| {
-                let known: Vec<&str> = self.names().collect();
-                let what = format!("the system `{}` is not known", choice.name);
-                SettingsError::new(what, format!("systems: {}", known.join(", ")))
-            })?;
+        let entry = self.entry(&choice.name)?;
         // Keys of a map are sorted, so equal settings are equal text; at worst one is built twice.
         let key = format!("{} {}", choice.name, choice.settings);
         let known = || self.built.lock().unwrap_or_else(PoisonError::into_inner);

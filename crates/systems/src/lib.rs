@@ -18,7 +18,7 @@ mod settings;
 mod system;
 pub mod vessel;
 
-pub use catalogue::{Built, Catalogue, SystemChoice};
+pub use catalogue::{Built, Catalogue, Outline, SystemChoice};
 pub use optimizer::{AdamWSettings, Decay, Optimizer, Schedule};
 pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 pub use system::{BatchKey, Reference, SampleError, Stream, System};

@@ -112,7 +112,8 @@ impl Plan {
         let built = args.settings.over(&choice, tools.catalogue)?;
         // Another phase has its own optimizer and its own number of updates.
         let is_branch = existing.is_none() && base.is_some();
-        let is_new_phase = is_branch && tools.catalogue.build(&choice).told()?.phase != built.phase;
+        let is_new_phase =
+            is_branch && tools.catalogue.outline(&choice).told()?.phase != built.phase;
         let has_own_optimizer = base.is_none() || is_new_phase;
         let mut config = base.unwrap_or_else(|| default_run(&built));
         if is_new_phase {

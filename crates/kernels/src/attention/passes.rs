@@ -173,6 +173,9 @@ impl<R: Real, T: Vectors<R>, P: Iterator<Item = usize> + Clone> Pass<R, T> for M
     }
 }
 
+/// Queries that are asked for before their turn.
+const AHEAD: usize = 8;
+
 /// [`gather`] for four neighbouring positions from zero: what a query sends is read once for all of them.
 /// `out` holds four slots; `weight` begins at the first position.
 #[inline(always)]
@@ -196,6 +199,19 @@ pub(super) fn gather_neighbours<R: Real, T: Vectors<R>>(
                 for j in queries.clone().rev() {
                     let x = features::<R, NEIGHBOURS>(x, shape, j, d);
                     let weight = &weight[j * stride..][..NEIGHBOURS * lanes];
+                    // Both lie far apart from one query to the next: no processor guesses that.
+                    for i in 0..NEIGHBOURS {
+                        let at = i * PAD + inside;
+                        v.prefetch(
+                            x.as_ptr().wrapping_sub(AHEAD * shape.dim * PAD).wrapping_add(at),
+                        );
+                        if d == 0 {
+                            let at = i * lanes + lane;
+                            v.prefetch(
+                                weight.as_ptr().wrapping_sub(AHEAD * stride).wrapping_add(at),
+                            );
+                        }
+                    }
                     let mut held = [v.splat(R::ZERO); NEIGHBOURS];
                     for i in 0..NEIGHBOURS {
                         held[i] = feature(v, x, i, inside);

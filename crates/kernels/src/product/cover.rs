@@ -27,7 +27,35 @@ pub(super) fn cover<R: Real, T: Vectors<R>, const TALL: usize>(
     rows: usize,
     columns: usize,
 ) {
+    cover_from::<R, T, TALL>(t, pieces, 0, rows, columns);
+}
+
+/// As [`cover`], in lower and wider tiles where there are registers for them: if rows lie a multiple of 4 KiB
+/// apart, those of a tall tile drive each other out of the nearest cache.
+#[inline(always)]
+pub(super) fn cover_low<R: Real, T: Vectors<R>, const TALL: usize>(
+    t: T,
+    pieces: &mut impl Pieces<R>,
+    rows: usize,
+    columns: usize,
+) {
     let mut row = 0;
+    while TALL > 4 && row + 4 <= rows {
+        band::<R, T, 4, 4>(t, pieces, row, columns);
+        row += 4;
+    }
+    cover_from::<R, T, 4>(t, pieces, row, rows, columns);
+}
+
+/// Computes the rows from `row` on.
+#[inline(always)]
+fn cover_from<R: Real, T: Vectors<R>, const TALL: usize>(
+    t: T,
+    pieces: &mut impl Pieces<R>,
+    mut row: usize,
+    rows: usize,
+    columns: usize,
+) {
     while row + TALL <= rows {
         band::<R, T, TALL, 2>(t, pieces, row, columns);
         row += TALL;

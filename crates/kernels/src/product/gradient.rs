@@ -1,6 +1,6 @@
 //! The gradients of a product's weight and bias, summed over steps and rows.
 
-use super::cover::{Pieces, cover};
+use super::cover::{Pieces, cover, cover_low};
 use super::tile::{self, Place, Tile};
 use crate::Real;
 use crate::isa::Isa;
@@ -58,8 +58,39 @@ pub fn weight_gradient<R: Real>(
     check("weight_gradient: x", x.len(), blocks * rows * n_in);
     dy.check("weight_gradient: dy", blocks, rows * n_out);
     check("weight_gradient: dw", dw.len(), n_in * n_out);
-    vectors::run(isa, Call { blocks, rows, n_in, n_out, x, dy, dw });
+    if rows > TERMS || n_in < NARROW || n_out <= WIDE {
+        vectors::run(isa, Call { blocks, rows, n_in, width: n_out, x, dy, dw, stride: n_out });
+        return;
+    }
+    let mut panel = [R::ZERO; TERMS * WIDE];
+    let at_once = TERMS / rows;
+    for end in (1..=blocks).rev().step_by(at_once) {
+        let first = end.saturating_sub(at_once);
+        let (blocks, x) = (end - first, &x[first * rows * n_in..]);
+        for column in (0..n_out).step_by(WIDE) {
+            let width = WIDE.min(n_out - column);
+            for b in 0..blocks {
+                let block = dy.get(first + b, rows * n_out).chunks_exact(n_out);
+                let to = panel[b * rows * width..].chunks_exact_mut(width);
+                for (row, to) in block.zip(to) {
+                    to.copy_from_slice(&row[column..][..width]);
+                }
+            }
+            let (dy, dw) = (Blocks::dense(&panel, rows * width), &mut dw[column..]);
+            vectors::run(isa, Call { blocks, rows, n_in, width, x, dy, dw, stride: n_out });
+        }
+    }
 }
+
+/// Rows of output adjoints of which a panel of columns is copied side by side: as they lie, those of a wide
+/// matrix fall into a few sets of the nearest cache and drive each other out.
+const TERMS: usize = 64;
+
+/// Columns of a panel.
+const WIDE: usize = 64;
+
+/// With fewer inputs such a copy does not pay.
+const NARROW: usize = 256;
 
 /// `db[o] += sum of dy[b][r][o]` over blocks b from last to first and rows r ascending.
 ///
@@ -91,7 +122,9 @@ struct Call<'a, R> {
     blocks: usize,
     rows: usize,
     n_in: usize,
-    n_out: usize,
+    /// Columns, and how far the rows of `dw` lie apart.
+    width: usize,
+    stride: usize,
     x: &'a [R],
     dy: Blocks<'a, R>,
     dw: &'a mut [R],
@@ -102,8 +135,12 @@ impl<R: Real> Work<R> for Call<'_, R> {
 
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(mut self, t: T) {
-        let (n_in, n_out) = (self.n_in, self.n_out);
-        cover::<R, T, TALL>(t, &mut self, n_in, n_out);
+        let (n_in, width) = (self.n_in, self.width);
+        if width < self.stride {
+            cover_low::<R, T, TALL>(t, &mut self, n_in, width);
+        } else {
+            cover::<R, T, TALL>(t, &mut self, n_in, width);
+        }
     }
 }
 
@@ -116,8 +153,10 @@ impl<R: Real> Pieces<R> for Call<'_, R> {
         column: usize,
     ) {
         // Copied out of `self`, which the stores below might otherwise be taken to change.
-        let (rows, n_in, n_out, dw) = (self.rows, self.n_in, self.n_out, &mut *self.dw);
-        let place = Place { first: row * n_out + column, stride: n_out };
+        let (rows, n_in, n_out, dw) = (self.rows, self.n_in, self.width, &mut *self.dw);
+        let place = Place { first: row * self.stride + column, stride: self.stride };
+        let below = Place { first: place.first + M * place.stride, ..place };
+        tile::prefetch::<R, T, M, N>(t, dw, below);
 
         // Said once, or every term would be checked anew.
         let width = N * T::LANES;

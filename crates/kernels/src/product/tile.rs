@@ -54,6 +54,21 @@ pub(super) fn store<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
     }
 }
 
+/// Asks for the tile at `place`, which need not be there.
+#[inline(always)]
+pub(super) fn prefetch<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
+    t: T,
+    from: &[R],
+    place: Place,
+) {
+    for m in 0..M {
+        for v in 0..N {
+            let at = place.first + m * place.stride + v * T::LANES;
+            t.prefetch(from.as_ptr().wrapping_add(at));
+        }
+    }
+}
+
 /// Adds one term to every sum: `a[row] * w[vector]`.
 #[inline(always)]
 pub(super) fn add_term<R: Real, T: Vectors<R>, const M: usize, const N: usize>(
