@@ -1,13 +1,13 @@
 //! `backcut export`: one batch with everything another framework needs to check a gradient.
 //!
-//! The file holds what went in (parameters, initial states, references, standardised noise), what came
-//! out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
+//! The file holds what went in (parameters, initial states, references, standardised noise, what is fed
+//! from outside), what came out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
 //! that clipping and AdamW would really make from this state. Nothing is trained.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_engine::{Cpu, Cut, Executor, Fed, Rollout};
 use backcut_kernels::Real;
 use backcut_study::Tools;
 use backcut_systems::{BatchKey, System, SystemChoice};
@@ -131,6 +131,7 @@ fn export<R: Real>(
         tensors.add(&format!("input/{name}"), &shape, &rounded);
     }
     add_values(&mut tensors, &rollout);
+    let forward = add_fed(&mut tensors, &rollout);
     tensors.add("output/loss", &[1], &[loss]);
     tensors.add("output/row_loss", &[rows], rollout.row_loss().unwrap_or_default());
 
@@ -144,7 +145,10 @@ fn export<R: Real>(
         tensors.add_parameters(&format!("update/{cut}"), layout, &applied);
         of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
     }
-    Ok(tensors.to_bytes(&describe::<R>(config, update, moments.step, &of_cut)?))
+    let mut header = describe::<R>(config, update, moments.step, &of_cut)?;
+    header["forward"] = forward;
+    header["constants"] = system.constants().into();
+    Ok(tensors.to_bytes(&header))
 }
 
 /// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.
@@ -166,6 +170,19 @@ fn add_values<R: Real>(tensors: &mut Tensors, rollout: &Rollout<R>) {
         let values = rollout.values(site);
         tensors.add(&format!("{family}/{name}"), &[steps, rows, width], values);
     }
+}
+
+/// What is fed from outside, `[step][row][column]` of its steps; returns where, and the prefix.
+fn add_fed<R: Real>(tensors: &mut Tensors, rollout: &Rollout<R>) -> Value {
+    let mut steps_of = Map::new();
+    for Fed { site: name, steps } in &rollout.spec().fed {
+        let Some(site) = rollout.program().tap(name) else { continue };
+        let values: Vec<R> = steps.clone().flat_map(|t| rollout.value(site, t).to_vec()).collect();
+        let shape = [steps.len(), rollout.rows(), rollout.program().width(site)];
+        tensors.add(&format!("fed/{name}"), &shape, &values);
+        steps_of.insert(name.clone(), json!([steps.start, steps.end]));
+    }
+    json!({"prefix": rollout.spec().prefix, "fed": steps_of})
 }
 
 fn describe<R: Real>(
@@ -194,6 +211,9 @@ fn describe<R: Real>(
             "input": "the numbers behind the batch, as the system's sampler drew them",
             "read": "inputs of the step program, initial values of its states beside them",
             "output": "taps of the step program, [step][row][column]; a state is the one after the step",
+            "fed": "constants in place of a value at the steps of forward.fed, its end not included",
+            "forward": "the first steps, forward.prefix of them, have no loss and pass no gradient",
+            "constants": "what the system computes with and its settings do not show",
         },
     }))
 }
