@@ -4,7 +4,7 @@
     backcut export --system vessel --set noise=0.1 --cuts FF,FD,K4_SG --precision f64 --out export.safetensors
     python examples/check_gradient.py export.safetensors [jax|torch] [CUT,CUT,...]
 
-JAX knows both systems, PyTorch the quadrotor alone.
+JAX knows both systems (the vessel in f64), PyTorch the quadrotor alone.
 
 Differences are relative to the whole gradient's (update's) norm: the exact gradient of a key's bias is
 zero by the softmax's shift invariance, so a relative error of its own would mean nothing. The update is
@@ -50,6 +50,8 @@ def main(path, framework=None, cuts=None):
         sys.exit(f"not installed: {', '.join(frameworks)}")
     module = importlib.import_module(f"update_{available[0]}")
     precision = export.header["precision"]
+    if (export.system, precision) == ("vessel", "f32"):
+        sys.exit("positions in single precision have steps of half a metre: export with --precision f64")
     tolerance = TOLERANCE[precision]
     is_fine = True
     print(f"{export.system}, {available[0]}, {precision}, tolerance {tolerance:g}")

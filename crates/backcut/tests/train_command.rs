@@ -185,6 +185,12 @@ fn an_export_holds_the_update_that_training_makes() {
 
 const SMALL_VESSEL: &str = "--system vessel --set data={\"ships\":6,\"days\":6,\"seed\":1} --set preset={\"width\":8,\"heads\":2,\"observed\":3,\"predicted\":6,\"key_points\":3}";
 
+/// What an export says about itself.
+fn header(export: &[u8]) -> serde_json::Value {
+    let (_, about) = SafeTensors::read_metadata(export).unwrap();
+    serde_json::from_str(&about.metadata().as_ref().unwrap()["backcut"]).unwrap()
+}
+
 #[test]
 fn a_vessel_is_exported_with_its_scales_and_what_is_fed() {
     let root = tempfile::tempdir().unwrap();
@@ -217,9 +223,7 @@ fn a_vessel_is_exported_with_its_scales_and_what_is_fed() {
             let end = (t * 4 + row + 1) * width;
             assert_eq!(given[end - 2..end], velocities[(row * 9 + at) * 2..][..2], "{phase}");
         }
-        let (_, about) = SafeTensors::read_metadata(&bytes).unwrap();
-        let about = about.metadata().as_ref().unwrap()["backcut"].clone();
-        let about: serde_json::Value = serde_json::from_str(&about).unwrap();
+        let about = header(&bytes);
         assert_eq!(about["forward"]["prefix"], prefix, "{phase}");
         assert_eq!(about["forward"]["fed"][fed], serde_json::json!([0, steps]));
         let constants = &about["constants"];
@@ -300,6 +304,13 @@ fn another_phase_has_its_own_optimizer_and_budget() {
     // The same phase goes on with what it has.
     fine(here, &format!("train vessel {pre} --cut FD --updates 5 --out more"));
     assert_eq!(config("more")["optimizer"], config("pre")["optimizer"]);
+    for (phase, rate, step) in [("pretrain", 5e-6, 3), ("rollout", 2e-6, 0)] {
+        let line = format!("export {pre} --phase {phase} --cuts FF --out e.safetensors");
+        fine(here, &line);
+        let about = header(&std::fs::read(here.join("e.safetensors")).unwrap());
+        assert_eq!(about["rate"], rate, "{phase}");
+        assert_eq!(about["adam_step"], step, "{phase}");
+    }
     let said = fine(here, "evaluate run/checkpoint.safetensors");
     assert!(said.contains("constant velocity: mean"), "{said}");
 }

@@ -60,16 +60,23 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         (None, name) => SystemChoice::new(&named(name.as_deref(), tools)?, Map::new()),
     };
     let built = args.settings.over(&choice, tools.catalogue)?;
+    // As in training, another phase keeps the parameters and begins its own optimizer.
+    let is_new_phase =
+        base.is_some() && tools.catalogue.build(&choice).told()?.phase != built.phase;
     let mut config = base.unwrap_or_else(|| default_run(&built));
+    if is_new_phase {
+        config.optimizer = built.optimizer;
+    }
     config.system = built.choice.clone();
     config.seed = args.seed.unwrap_or(config.seed);
     if let Some(stream) = &args.stream {
         config.stream = parse_stream(stream)?;
     }
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
+    let start = from.as_ref().map(|checkpoint| Start { checkpoint, is_new_phase });
     let bytes = match args.precision.as_str() {
-        "f64" => export(Cpu::detect(), built.double(), &config, from.as_ref(), &cuts)?,
-        _ => export(tools.executor, built.system(), &config, from.as_ref(), &cuts)?,
+        "f64" => export(Cpu::detect(), built.double(), &config, start, &cuts)?,
+        _ => export(tools.executor, built.system(), &config, start, &cuts)?,
     };
     write(&args.out, &bytes)?;
     note!("{} bytes in {}", bytes.len(), args.out.display());
@@ -83,19 +90,29 @@ pub fn named(name: Option<&str>, tools: Tools) -> Result<String> {
     Ok(name.to_owned())
 }
 
+/// A checkpoint, and whether what is exported is another phase than its own.
+#[derive(Clone, Copy)]
+struct Start<'c> {
+    checkpoint: &'c Checkpoint,
+    is_new_phase: bool,
+}
+
 /// Parameters, moments and updates done.
 fn state<R: Real>(
     system: &dyn System<R>,
     config: &RunConfig,
-    from: Option<&Checkpoint>,
+    start: Option<Start>,
 ) -> Result<(u64, Vec<R>, Moments<R>)> {
     let layout = system.program().layout();
-    let Some(from) = from else {
+    let Some(Start { checkpoint, is_new_phase }) = start else {
         return Ok((0, layout.initialise(config.seed), Moments::zeros(layout.len())));
     };
-    let state = from.state(layout).told()?;
+    let state = checkpoint.state(layout).told()?;
     let widen =
         |values: &[f32]| values.iter().map(|v| R::from_f64(f64::from(*v))).collect::<Vec<R>>();
+    if is_new_phase {
+        return Ok((state.update, widen(&state.params), Moments::zeros(layout.len())));
+    }
     let (first, second) = (widen(&state.moments.first), widen(&state.moments.second));
     let moments = Moments { step: state.moments.step, first, second };
     Ok((state.update, widen(&state.params), moments))
@@ -105,10 +122,10 @@ fn export<R: Real>(
     executor: &dyn Executor<R>,
     system: &dyn System<R>,
     config: &RunConfig,
-    from: Option<&Checkpoint>,
+    start: Option<Start>,
     cuts: &[Cut],
 ) -> Result<Vec<u8>> {
-    let (update, params, moments) = state(system, config, from)?;
+    let (update, params, moments) = state(system, config, start)?;
     // The rate that the schedule has at this step is part of what is exported.
     let adamw_here = config.optimizer.at(moments.step + 1);
     let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
