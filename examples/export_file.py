@@ -1,5 +1,7 @@
 """Loads what `backcut export` writes, as numpy arrays; shared by the examples beside it."""
 import json
+import re
+import sys
 
 from safetensors import safe_open
 
@@ -13,6 +15,7 @@ class Export:
             self.tensors = {name: file.get_tensor(name) for name in file.keys()}
         assert self.header["kind"] == "export", "not an export"
         self.config = self.header["config"]
+        self.system = self.config["system"]["name"]
         self.settings = self.config["system"]["settings"]
         self.optimizer = self.config["optimizer"]
         # With a schedule, the rate of the update that is exported.
@@ -25,12 +28,20 @@ class Export:
 
 
 class Cut:
-    """A backward graph: state 'F' or 'K'; memory 'F', 'D' or a segment length (F_SG is 1)."""
+    """A backward graph, by its name: FF, FD, F_SG, SEG-8, F_A0.5, KF, K4_SEG-8, ...
+
+    `depth`: how many steps a loss reaches through states, None for all of them.
+    `segment`: steps per segment of memory, None for one segment. Inside a segment credit is full.
+    `share`: of the credit that crosses segments, what a stored representation receives (its
+    projections receive all of it); None if even keys and values are constants there.
+    """
 
     def __init__(self, name):
-        self.one_step = name[0] == "K"
-        rest = name if name.startswith("SEG") else name[1:].lstrip("_")
-        if rest.startswith("SEG-"):
-            self.memory = int(rest[4:])
-        else:
-            self.memory = {"F": "F", "D": "D", "SG": 1}[rest]
+        found = re.fullmatch(r"(F|K\d*)(F|D|_SG|_SEG-(\d+)|_A([\d.]+))",
+                             "F_" + name if name.startswith("SEG-") else name)
+        if not found:
+            sys.exit(f"the examples do not know the cut {name}")
+        state, memory, segment, share = found.groups()
+        self.depth = None if state == "F" else int(state[1:] or 1)
+        self.segment = None if memory == "F" else int(segment or 1)
+        self.share = None if memory == "D" else float(share or 0)

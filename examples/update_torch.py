@@ -1,10 +1,13 @@
-"""The quadrotor's update in PyTorch (eager), written from its definition; timed, one thread.
+"""The quadrotor's update in PyTorch (eager), written from its definition; timed, one thread. Other systems
+are not here: `update_jax.py` has the vessel.
 
     backcut export --noise 0.20 --out export.safetensors
     python examples/update_torch.py export.safetensors [CUT] [UPDATES]
 
 A cut is where `detach` stands: on the stored key and value (FD), on the stored representation (F_SG,
-SEG-L across segments), on the state handed to the next step (K).
+SEG-L across segments, F_A a share of it), on the state handed to the next step (K). Where a loss may reach
+K steps the rollout is computed in K copies, as more rows: a copy takes its state from the copy before,
+the first one a constant, and the loss is the last one's.
 """
 import sys
 import time
@@ -63,6 +66,9 @@ def move(state, action):
 
 def loss(params, inputs, cut, settings):
     """The loss of each row, summed over steps."""
+    batch = len(inputs["initial_state"])
+    copies = min(cut.depth or 1, settings["policy"]["steps"])
+    inputs = {name: torch.cat([x] * copies) for name, x in inputs.items()}
     policy, sigma = settings["policy"], settings["velocity"]
     sigma = None if sigma == "hidden" else sigma
     steps, heads, layers = policy["steps"], policy["heads"], policy["layers"]
@@ -82,18 +88,16 @@ def loss(params, inputs, cut, settings):
             project = lambda x: [linear(params, f"{block}.{w}", x).reshape(rows, heads, -1)
                                  for w in ("w_k", "w_v")]
             near = project(n)
-            if cut.memory == "F":
+            if cut.segment is None:
                 far = near
-            elif cut.memory == "D":
+            elif cut.share is None:
                 far = [x.detach() for x in near]
             else:
-                far = project(n.detach())
+                far = project(n.detach() + cut.share * (n - n.detach()))
             cache.append((far, near))
             first = max(0, t + 1 - window)
-            if cut.memory in ("F", "D"):
-                is_near = lambda j: j == t
-            else:
-                is_near = lambda j: j // cut.memory == t // cut.memory
+            length = cut.segment or steps
+            is_near = lambda j: j // length == t // length
             read = [cache[j][is_near(j)] for j in range(first, t + 1)]
             k, v = (torch.stack([pair[i] for pair in read], 2) for i in (0, 1))
             q = linear(params, f"{block}.w_q", n).reshape(rows, heads, 1, -1)
@@ -108,12 +112,14 @@ def loss(params, inputs, cut, settings):
         total = total + (10 * ((p - position[:, 0]) ** 2).sum(-1) + ((v - velocity[:, 0]) ** 2).sum(-1)
                          + 0.1 * (w**2).sum(-1) + 5 * (action[:, 0] - 0.5) ** 2
                          + 0.1 * ((action[:, 1:] - 0.5) ** 2).sum(-1))
-        if cut.one_step:
-            state = state.detach()
-    return total
+        if cut.depth:
+            state = torch.cat([state[:batch].detach(), state[:-batch]])
+    return total[-batch:]
 
 
 def load(export):
+    if export.system != "quadrotor":
+        sys.exit(f"update_torch.py knows the quadrotor, not {export.system}; try update_jax.py")
     params = {n: torch.from_numpy(p).requires_grad_() for n, p in export.family("param").items()}
     return params, {n: torch.from_numpy(x) for n, x in export.family("input").items()}
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command as Process, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -182,36 +183,106 @@ fn an_export_holds_the_update_that_training_makes() {
     fine(here, &format!("export {from} --cuts FF --precision f64 --out d.safetensors"));
 }
 
-/// The Python that has numpy, safetensors and a framework, if there is one.
-fn python() -> Option<(&'static str, &'static str)> {
-    let imports = |framework: &str| {
-        let line = format!("import numpy, safetensors, {framework}");
-        Process::new("python3").args(["-c", &line]).stderr(Stdio::null()).status()
-    };
-    ["torch", "jax"]
-        .into_iter()
-        .find(|framework| imports(framework).is_ok_and(|status| status.success()))
-        .map(|framework| ("python3", framework))
+const SMALL_VESSEL: &str = "--system vessel --set data={\"ships\":6,\"days\":6,\"seed\":1} --set preset={\"width\":8,\"heads\":2,\"observed\":3,\"predicted\":6,\"key_points\":3}";
+
+/// What an export says about itself.
+fn header(export: &[u8]) -> serde_json::Value {
+    let (_, about) = SafeTensors::read_metadata(export).unwrap();
+    serde_json::from_str(&about.metadata().as_ref().unwrap()["backcut"]).unwrap()
+}
+
+#[test]
+fn a_vessel_is_exported_with_its_scales_and_what_is_fed() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    for (phase, prefix, fed, width, steps) in
+        [("rollout", 3, "action", 2, 3), ("pretrain", 1, "state", 4, 9)]
+    {
+        let line = format!("export {SMALL_VESSEL} --phase {phase} --cuts FF,K4_SG --precision f64");
+        fine(here, &format!("{line} --out v.safetensors"));
+        let bytes = std::fs::read(here.join("v.safetensors")).unwrap();
+        let file = SafeTensors::deserialize(&bytes).unwrap();
+        for (name, shape) in [
+            ("input/positions".to_owned(), vec![4, 10, 2]),
+            ("input/velocities".to_owned(), vec![4, 9, 2]),
+            ("input/route".to_owned(), vec![4, 3, 2]),
+            ("input/noise".to_owned(), vec![4, 9, 2]),
+            (format!("fed/{fed}"), vec![steps, 4, width]),
+            ("gradient/K4_SG/tokens.weight".to_owned(), vec![5, 8]),
+        ] {
+            assert_eq!(file.tensor(&name).unwrap().shape(), shape, "{phase}: {name}");
+        }
+        let numbers = |name: &str| -> Vec<f64> {
+            let data = file.tensor(name).unwrap().data().to_vec();
+            data.as_chunks::<8>().0.iter().map(|w| f64::from_le_bytes(*w)).collect()
+        };
+        // What is fed is the velocity of a step, or that of the step before it.
+        let (given, velocities) = (numbers(&format!("fed/{fed}")), numbers("input/velocities"));
+        for (row, t) in (0..4).flat_map(|row| (0..steps).map(move |t| (row, t))) {
+            let at = if fed == "action" { t } else { t.saturating_sub(1) };
+            let end = (t * 4 + row + 1) * width;
+            assert_eq!(given[end - 2..end], velocities[(row * 9 + at) * 2..][..2], "{phase}");
+        }
+        let about = header(&bytes);
+        assert_eq!(about["forward"]["prefix"], prefix, "{phase}");
+        assert_eq!(about["forward"]["fed"][fed], serde_json::json!([0, steps]));
+        let constants = &about["constants"];
+        assert_eq!(constants["sizes"]["heads"], 2);
+        let km_per_knot = constants["km_per_knot"].as_f64().unwrap();
+        assert!((km_per_knot - 1.852 * 5.0 / 60.0).abs() < 1e-15);
+        let scale = |name: &str| constants[name].as_f64().unwrap();
+        assert!(scale("velocity_rms") > scale("change_rms") && scale("change_rms") > 0.0);
+    }
+}
+
+/// Whether `python3` has numpy, safetensors and a framework; says so if not.
+fn has_python(framework: &str) -> bool {
+    let line = format!("import numpy, safetensors, {framework}");
+    let status = Process::new("python3").args(["-c", &line]).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// Written past the capture of a test's output, so that it is seen.
+fn skipped(frameworks: &str) {
+    let missing = format!("python3 with numpy, safetensors and {frameworks} is not installed");
+    let _ = writeln!(std::io::stderr(), "skipped a comparison of gradients: {missing}");
+}
+
+/// Exports a batch and has the example compare every cut.
+fn agrees(here: &Path, framework: &str, line: &str) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/check_gradient.py");
+    fine(here, &format!("export {line} --precision f64 --out e.safetensors"));
+    let mut check = Process::new("python3");
+    let output = check.arg(&script).args(["e.safetensors", framework]).current_dir(here).output();
+    let output = output.unwrap();
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{line}\n{shown}");
+    println!("{line}\n{shown}");
 }
 
 #[test]
 fn another_framework_finds_the_same_gradients() {
-    let Some((python, framework)) = python() else {
-        eprintln!("skipped: python3 with numpy, safetensors and torch or jax is not installed");
-        return;
+    let Some(framework) = ["torch", "jax"].into_iter().find(|name| has_python(name)) else {
+        return skipped("torch or jax");
     };
     let root = tempfile::tempdir().unwrap();
-    let here = root.path();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/check_gradient.py");
-    for line in ["--noise 0.20 --seed 3", "--noise hidden --window 2 --seed 4"] {
-        fine(here, &format!("export {line} --cuts FF,FD,F_SG --precision f64 --out e.safetensors"));
-        let mut check = Process::new(python);
-        let output =
-            check.arg(&script).args(["e.safetensors", framework]).current_dir(here).output();
-        let output = output.unwrap();
-        let shown = text(&output.stdout) + &text(&output.stderr);
-        assert!(output.status.success(), "{line}\n{shown}");
-        println!("{shown}");
+    agrees(root.path(), framework, "--noise 0.20 --seed 3 --cuts FF,FD,F_SG,F_A0.5,K4_SG");
+    agrees(root.path(), framework, "--noise hidden --window 2 --seed 4 --cuts FF,FD,F_SG");
+}
+
+#[test]
+fn jax_finds_the_same_gradients_of_a_vessel() {
+    if !has_python("jax") {
+        return skipped("jax");
+    }
+    let root = tempfile::tempdir().unwrap();
+    for line in [
+        "--set noise=0.3 --cuts FF,FD,SEG-4,F_A0.5,K4_SG",
+        "--set output=velocity --set noise=0.3 --window 4 --cuts K2_SEG-4",
+        "--phase pretrain --set noise=0.3 --cuts F_SG",
+        "--phase pretrain --set output=velocity --cuts KF",
+    ] {
+        agrees(root.path(), "jax", &format!("{SMALL_VESSEL} {line}"));
     }
 }
 
@@ -233,6 +304,13 @@ fn another_phase_has_its_own_optimizer_and_budget() {
     // The same phase goes on with what it has.
     fine(here, &format!("train vessel {pre} --cut FD --updates 5 --out more"));
     assert_eq!(config("more")["optimizer"], config("pre")["optimizer"]);
+    for (phase, rate, step) in [("pretrain", 5e-6, 3), ("rollout", 2e-6, 0)] {
+        let line = format!("export {pre} --phase {phase} --cuts FF --out e.safetensors");
+        fine(here, &line);
+        let about = header(&std::fs::read(here.join("e.safetensors")).unwrap());
+        assert_eq!(about["rate"], rate, "{phase}");
+        assert_eq!(about["adam_step"], step, "{phase}");
+    }
     let said = fine(here, "evaluate run/checkpoint.safetensors");
     assert!(said.contains("constant velocity: mean"), "{said}");
 }

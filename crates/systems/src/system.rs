@@ -152,6 +152,12 @@ pub trait System<R: Real>: Send + Sync {
         Vec::new()
     }
 
+    /// What another program must know to compute a rollout, and neither settings nor inputs show, for
+    /// `export`: scales of the data, sizes that a setting's name stands for.
+    fn constants(&self) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::Map::new()
+    }
+
     /// Units of the state `s_t` of a row, for measurements that compare entries of different kinds:
     /// the diagonal of `D_t`, all states together in the program's order, with `t` from 0 (the initial
     /// state) to the number of steps. They come from data, so no derivative passes through them.

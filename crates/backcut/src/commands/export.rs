@@ -1,13 +1,13 @@
 //! `backcut export`: one batch with everything another framework needs to check a gradient.
 //!
-//! The file holds what went in (parameters, initial states, references, standardised noise), what came
-//! out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
+//! The file holds what went in (parameters, initial states, references, standardised noise, what is fed
+//! from outside), what came out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
 //! that clipping and AdamW would really make from this state. Nothing is trained.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_engine::{Cpu, Cut, Executor, Fed, Rollout};
 use backcut_kernels::Real;
 use backcut_study::Tools;
 use backcut_systems::{BatchKey, System, SystemChoice};
@@ -60,16 +60,23 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         (None, name) => SystemChoice::new(&named(name.as_deref(), tools)?, Map::new()),
     };
     let built = args.settings.over(&choice, tools.catalogue)?;
+    // As in training, another phase keeps the parameters and begins its own optimizer.
+    let is_new_phase =
+        base.is_some() && tools.catalogue.build(&choice).told()?.phase != built.phase;
     let mut config = base.unwrap_or_else(|| default_run(&built));
+    if is_new_phase {
+        config.optimizer = built.optimizer;
+    }
     config.system = built.choice.clone();
     config.seed = args.seed.unwrap_or(config.seed);
     if let Some(stream) = &args.stream {
         config.stream = parse_stream(stream)?;
     }
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
+    let start = from.as_ref().map(|checkpoint| Start { checkpoint, is_new_phase });
     let bytes = match args.precision.as_str() {
-        "f64" => export(Cpu::detect(), built.double(), &config, from.as_ref(), &cuts)?,
-        _ => export(tools.executor, built.system(), &config, from.as_ref(), &cuts)?,
+        "f64" => export(Cpu::detect(), built.double(), &config, start, &cuts)?,
+        _ => export(tools.executor, built.system(), &config, start, &cuts)?,
     };
     write(&args.out, &bytes)?;
     note!("{} bytes in {}", bytes.len(), args.out.display());
@@ -83,19 +90,29 @@ pub fn named(name: Option<&str>, tools: Tools) -> Result<String> {
     Ok(name.to_owned())
 }
 
+/// A checkpoint, and whether what is exported is another phase than its own.
+#[derive(Clone, Copy)]
+struct Start<'c> {
+    checkpoint: &'c Checkpoint,
+    is_new_phase: bool,
+}
+
 /// Parameters, moments and updates done.
 fn state<R: Real>(
     system: &dyn System<R>,
     config: &RunConfig,
-    from: Option<&Checkpoint>,
+    start: Option<Start>,
 ) -> Result<(u64, Vec<R>, Moments<R>)> {
     let layout = system.program().layout();
-    let Some(from) = from else {
+    let Some(Start { checkpoint, is_new_phase }) = start else {
         return Ok((0, layout.initialise(config.seed), Moments::zeros(layout.len())));
     };
-    let state = from.state(layout).told()?;
+    let state = checkpoint.state(layout).told()?;
     let widen =
         |values: &[f32]| values.iter().map(|v| R::from_f64(f64::from(*v))).collect::<Vec<R>>();
+    if is_new_phase {
+        return Ok((state.update, widen(&state.params), Moments::zeros(layout.len())));
+    }
     let (first, second) = (widen(&state.moments.first), widen(&state.moments.second));
     let moments = Moments { step: state.moments.step, first, second };
     Ok((state.update, widen(&state.params), moments))
@@ -105,10 +122,10 @@ fn export<R: Real>(
     executor: &dyn Executor<R>,
     system: &dyn System<R>,
     config: &RunConfig,
-    from: Option<&Checkpoint>,
+    start: Option<Start>,
     cuts: &[Cut],
 ) -> Result<Vec<u8>> {
-    let (update, params, moments) = state(system, config, from)?;
+    let (update, params, moments) = state(system, config, start)?;
     // The rate that the schedule has at this step is part of what is exported.
     let adamw_here = config.optimizer.at(moments.step + 1);
     let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
@@ -131,6 +148,7 @@ fn export<R: Real>(
         tensors.add(&format!("input/{name}"), &shape, &rounded);
     }
     add_values(&mut tensors, &rollout);
+    let forward = add_fed(&mut tensors, &rollout);
     tensors.add("output/loss", &[1], &[loss]);
     tensors.add("output/row_loss", &[rows], rollout.row_loss().unwrap_or_default());
 
@@ -144,7 +162,10 @@ fn export<R: Real>(
         tensors.add_parameters(&format!("update/{cut}"), layout, &applied);
         of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
     }
-    Ok(tensors.to_bytes(&describe::<R>(config, update, moments.step, &of_cut)?))
+    let mut header = describe::<R>(config, update, moments.step, &of_cut)?;
+    header["forward"] = forward;
+    header["constants"] = system.constants().into();
+    Ok(tensors.to_bytes(&header))
 }
 
 /// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.
@@ -166,6 +187,19 @@ fn add_values<R: Real>(tensors: &mut Tensors, rollout: &Rollout<R>) {
         let values = rollout.values(site);
         tensors.add(&format!("{family}/{name}"), &[steps, rows, width], values);
     }
+}
+
+/// What is fed from outside, `[step][row][column]` of its steps; returns where, and the prefix.
+fn add_fed<R: Real>(tensors: &mut Tensors, rollout: &Rollout<R>) -> Value {
+    let mut steps_of = Map::new();
+    for Fed { site: name, steps } in &rollout.spec().fed {
+        let Some(site) = rollout.program().tap(name) else { continue };
+        let values: Vec<R> = steps.clone().flat_map(|t| rollout.value(site, t).to_vec()).collect();
+        let shape = [steps.len(), rollout.rows(), rollout.program().width(site)];
+        tensors.add(&format!("fed/{name}"), &shape, &values);
+        steps_of.insert(name.clone(), json!([steps.start, steps.end]));
+    }
+    json!({"prefix": rollout.spec().prefix, "fed": steps_of})
 }
 
 fn describe<R: Real>(
@@ -194,6 +228,9 @@ fn describe<R: Real>(
             "input": "the numbers behind the batch, as the system's sampler drew them",
             "read": "inputs of the step program, initial values of its states beside them",
             "output": "taps of the step program, [step][row][column]; a state is the one after the step",
+            "fed": "constants in place of a value at the steps of forward.fed, its end not included",
+            "forward": "the first steps, forward.prefix of them, have no loss and pass no gradient",
+            "constants": "what the system computes with and its settings do not show",
         },
     }))
 }

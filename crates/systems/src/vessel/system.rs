@@ -7,6 +7,7 @@ use backcut_ais::sphere::{Position, RADIUS_KM, wrapped};
 use backcut_ais::{AisError, Tracks};
 use backcut_engine::{Fed, ForwardSpec, MemoryReads, Program, Rollout};
 use backcut_kernels::Real;
+use serde_json::{Map, Value, json};
 
 use super::data::Windows;
 use super::sampler::Batch;
@@ -207,6 +208,17 @@ impl<R: Real> System<R> for Vessel {
             ("route".to_owned(), vec![rows, points, 2], flat(&|w| w.route())),
             ("noise".to_owned(), vec![rows, steps, 2], noise),
         ]
+    }
+
+    /// The preset's sizes and the scales of the data.
+    fn constants(&self) -> Map<String, Value> {
+        let Scales { km_per_knot, velocity, change } = self.scales;
+        Map::from_iter([
+            ("sizes".to_owned(), json!(self.config.preset.sizes())),
+            ("km_per_knot".to_owned(), json!(km_per_knot)),
+            ("velocity_rms".to_owned(), json!(velocity)),
+            ("change_rms".to_owned(), json!(change)),
+        ])
     }
 
     /// Kilometres per radian at the true latitude, and kilometres per knot.

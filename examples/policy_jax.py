@@ -1,0 +1,133 @@
+"""The attention policy, its rollout and the cuts in JAX, for every system (a *task*) beside this file.
+
+A cut is placed as a stop-gradient when a key and value are stored: FD stores constants, F_SG stores
+projections of a constant, so nothing is projected twice. Where a loss may reach K steps through
+states, the rollout is computed in K copies, as more rows: a copy takes its state from the copy before,
+the first one a constant, the loss is the last one's, and memory stays within a copy.
+
+A task has `rows`, `steps`, `prefix`, `window`, `heads`, `layers`; the `initial` state [row][column];
+`over_time`, arrays [step][row]...; `condition`, tokens [row][token][column], or None; and two functions,
+`token(state, at)` and `step(state, output, at)`, the latter giving the next state and the cost of each row.
+Where `over_time` has `given`, states at the steps with `is_given` come from there: teacher forcing.
+"""
+import jax
+import jax.numpy as jnp
+
+stop = jax.lax.stop_gradient
+
+
+def linear(params, name, x):
+    y = x @ params[f"{name}.weight"]
+    return y + params[f"{name}.bias"][0] if f"{name}.bias" in params else y
+
+
+def layer_norm(params, name, x):
+    centred = x - x.mean(-1, keepdims=True)
+    scale = jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+    return centred * scale * params[f"{name}.gain"][0] + params[f"{name}.bias"][0]
+
+
+def attend(q, k, v, visible):
+    """q: [row][query][head][d]; k, v: [row][position][head][d]; visible: [position]."""
+    scores = jnp.einsum("bihd,bjhd->bhij", q, k) / q.shape[-1] ** 0.5
+    weights = jax.nn.softmax(jnp.where(visible, scores, -jnp.inf), -1)
+    read = jnp.einsum("bhij,bjhd->bihd", weights, v)
+    return read.reshape(*read.shape[:2], -1)
+
+
+def split_heads(x, heads):
+    return x.reshape(*x.shape[:-1], heads, -1)
+
+
+def feed_forward(params, block, h):
+    n = layer_norm(params, f"{block}.norm2", h)
+    wide = jax.nn.gelu(linear(params, f"{block}.feed1", n), approximate=True)
+    return h + linear(params, f"{block}.feed2", wide)
+
+
+def encode(params, task, tokens):
+    """What the decoder's blocks read of the condition: a key and value for each of them."""
+    h = linear(params, "tokens", tokens)
+    for layer in range(task.layers):
+        block = f"encoder{layer}"
+        n = layer_norm(params, f"{block}.norm1", h)
+        q, k, v = (split_heads(linear(params, f"{block}.set_{x}", n), task.heads) for x in "qkv")
+        h = h + linear(params, f"{block}.set_o", attend(q, k, v, True))
+        h = feed_forward(params, block, h)
+    context = layer_norm(params, "context", h)
+    return [[split_heads(linear(params, f"block{layer}.cross_{x}", context), task.heads) for x in "kv"]
+            for layer in range(task.layers)]
+
+
+def kept_sides(cut):
+    """Later queries read what is stored from `far` across segments, from `near` within one."""
+    return {None: ("near",), 1: ("far",)}.get(cut.segment, ("far", "near"))
+
+
+def remember(params, cut, task, cache, name, n, t, is_near):
+    """The cache with this step's key or value in it, and what the query reads."""
+    project = lambda x: split_heads(linear(params, name, x), task.heads)
+    own = project(n)
+    new = {"near": lambda: own,
+           "far": lambda: stop(own) if cut.share is None
+           else project(stop(n) + cut.share * (n - stop(n)) if cut.share else stop(n))}
+    cache = {side: cache[side].at[:, t].set(new[side]()) for side in kept_sides(cut)}
+    near = cache.get("near", own[:, None])
+    return cache, jnp.where(is_near[:, None, None], near, cache.get("far", near))
+
+
+def decode(params, cut, task, caches, context, token, t):
+    """The policy's output and the caches after a step."""
+    positions = jnp.arange(task.steps)
+    visible = (positions <= t) & (positions > t - (task.window or task.steps))
+    # Segments count from the first step after the prefix, which is constant whatever its segment.
+    length = cut.segment or task.steps
+    is_near = (positions - task.prefix) // length == (t - task.prefix) // length
+    h = linear(params, "embedding", token) + params["position"][t]
+    after = []
+    for layer, (keys, values) in enumerate(caches):
+        block = f"block{layer}"
+        n = layer_norm(params, f"{block}.norm1", h)
+        keys, k = remember(params, cut, task, keys, f"{block}.w_k", n, t, is_near)
+        values, v = remember(params, cut, task, values, f"{block}.w_v", n, t, is_near)
+        after.append((keys, values))
+        ask = lambda name, n: split_heads(linear(params, name, n), task.heads)[:, None]
+        h = h + linear(params, f"{block}.w_o", attend(ask(f"{block}.w_q", n), k, v, visible)[:, 0])
+        if context:
+            q = ask(f"{block}.cross_q", layer_norm(params, f"{block}.norm3", h))
+            h = h + linear(params, f"{block}.cross_o", attend(q, *context[layer], True)[:, 0])
+        h = feed_forward(params, block, h)
+    return linear(params, "head", layer_norm(params, "norm", h)), tuple(after)
+
+
+def loss(params, task, cut):
+    """Summed over rows and the steps after the prefix, and the loss of each row."""
+    copies = min(cut.depth or 1, task.steps)
+    repeat = lambda x, axis=0: jnp.concatenate([x] * copies, axis)
+
+    context = None if task.condition is None else encode(params, task, repeat(task.condition))
+
+    def steps(params, context, carry, first, last):
+        def step(carry, at):
+            state, caches = carry
+            t, at = at
+            if "given" in at:
+                state = jnp.where(at["is_given"], at["given"], state)
+            output, caches = decode(params, cut, task, caches, context, task.token(state, at), t)
+            moved, cost = task.step(state, output, at)
+            if cut.depth:
+                moved = jnp.concatenate([stop(moved[:task.rows]), moved[:-task.rows]])
+            return (moved, caches), cost[-task.rows:]
+
+        over_time = {name: repeat(x[first:last], 1) for name, x in task.over_time.items()}
+        return jax.lax.scan(step, carry, (jnp.arange(first, last), over_time))
+
+    width = params["position"].shape[-1]
+    empty = jnp.zeros((copies * task.rows, task.steps, task.heads, width // task.heads),
+                      task.initial.dtype)
+    caches = (({side: empty for side in kept_sides(cut)},) * 2,) * task.layers
+    carry = (repeat(task.initial), caches)
+    if task.prefix:
+        carry, _ = stop(steps(stop(params), stop(context), carry, 0, task.prefix))
+    _, costs = steps(params, context, carry, task.prefix, task.steps)
+    return costs.sum(), costs.sum(0)
