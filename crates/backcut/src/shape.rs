@@ -5,7 +5,7 @@
 //! policy in a body that coasts; everything else times the real quadrotor.
 
 use backcut_engine::{Program, Trace};
-use backcut_systems::policy::{Initialisation, Transformer};
+use backcut_systems::policy::{Initialisation, Mixer, Policy};
 
 use crate::exit::{Told as _, user};
 
@@ -37,13 +37,14 @@ impl Shape {
             );
             return Err(user(what, "use at least 1 of each"));
         }
-        let policy = Transformer {
+        let policy = Policy {
             steps,
             width,
             layers,
             heads,
             hidden: 3 * width,
             initialisation: Initialisation::Pytorch,
+            mixer: Mixer::Attention,
         };
         let t = Trace::new();
         let state = t.state("state", STATE);

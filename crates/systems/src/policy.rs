@@ -1,4 +1,9 @@
-//! A pre-norm Transformer that reads its own history through a KV cache, and a context if it has one.
+//! Policies with memory: pre-norm blocks that remember by attention to a KV cache or by a recurrence, and read a
+//! context if they have one.
+//!
+//! Everything but the way a block remembers ([`Mixer`]) is the same, so that policies differ in their memory alone.
+//! The memory edge of a recurrence is its hidden state, a register: `F_SG` is what `h.detach()` does in a loop of
+//! PyTorch.
 
 use backcut_engine::{Init, Trace, Var};
 
@@ -15,10 +20,46 @@ pub enum Initialisation {
     GptPytorchEmbedding,
 }
 
+/// How a block remembers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mixer {
+    /// Causal attention to everything that was stored: a Transformer.
+    #[default]
+    Attention,
+    /// A gated recurrent unit.
+    Gru,
+    /// A long short-term memory: a hidden state and a cell.
+    Lstm,
+    /// A gated linear recurrence: what decays, and what is added, depend on the present alone.
+    Ssm,
+    /// Nothing: the block sees the present alone.
+    None,
+}
+
+impl std::fmt::Display for Mixer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Attention => "attention",
+            Self::Gru => "gru",
+            Self::Lstm => "lstm",
+            Self::Ssm => "ssm",
+            Self::None => "none",
+        })
+    }
+}
+
+impl Mixer {
+    /// Whether it is the usual one, which files need not name.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Sizes of a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Transformer {
+pub struct Policy {
     /// Longest rollout (rows of the position table).
     pub steps: usize,
     /// Model width.
@@ -31,13 +72,17 @@ pub struct Transformer {
     pub hidden: usize,
     /// How weights start.
     pub initialisation: Initialisation,
+    /// How blocks remember.
+    #[serde(default, skip_serializing_if = "Mixer::is_usual")]
+    pub mixer: Mixer,
 }
 
-impl Transformer {
+impl Policy {
     /// One block of width 16: enough for a first try.
     pub fn small() -> Self {
         let initialisation = Initialisation::Pytorch;
-        Self { steps: 16, width: 16, layers: 1, heads: 2, hidden: 32, initialisation }
+        let mixer = Mixer::default();
+        Self { steps: 16, width: 16, layers: 1, heads: 2, hidden: 32, initialisation, mixer }
     }
 
     fn linear<'t>(&self, t: &'t Trace, name: &str, x: Var<'t>, width: usize) -> Var<'t> {
@@ -102,12 +147,21 @@ impl Transformer {
             let name = |part: &str| format!("{block}.{part}");
             let stored = t.layer_norm(&name("norm1"), h);
             t.tap(&name("stored"), stored);
-            let [q, k, v] = if context.is_none() {
-                ["w_q", "w_k", "w_v"].map(|part| self.linear(t, &name(part), stored, self.width))
-            } else {
-                self.projections(t, &name("w"), stored, stored)
+            let read = match self.mixer {
+                Mixer::Attention => {
+                    let [q, k, v] = if context.is_none() {
+                        let parts = ["w_q", "w_k", "w_v"];
+                        parts.map(|part| self.linear(t, &name(part), stored, self.width))
+                    } else {
+                        self.projections(t, &name("w"), stored, stored)
+                    };
+                    t.attend(&block, q, k, v, self.heads)
+                }
+                Mixer::Gru => self.gru(t, &block, stored),
+                Mixer::Lstm => self.lstm(t, &block, stored),
+                Mixer::Ssm => self.ssm(t, &block, stored),
+                Mixer::None => self.linear(t, &name("w_v"), stored, self.width),
             };
-            let read = t.attend(&block, q, k, v, self.heads);
             h = h + self.linear(t, &name("w_o"), read, self.width);
             if let Some(context) = context {
                 let n = t.layer_norm(&name("norm3"), h);
@@ -119,6 +173,52 @@ impl Transformer {
         }
         let out = t.layer_norm("norm", h);
         self.linear(t, "head", out, outputs)
+    }
+
+    /// A gate before its squashing: what the present and the hidden state say.
+    fn gate<'t>(&self, t: &'t Trace, name: &str, x: Var<'t>, h: Var<'t>) -> Var<'t> {
+        let x = self.linear(t, &format!("{name}_x"), x, self.width);
+        x + self.linear(t, &format!("{name}_h"), h, self.width)
+    }
+
+    /// `z`, `r` and `c` as Cho et al. have them; the hidden state is the register `BLOCK.h`.
+    fn gru<'t>(&self, t: &'t Trace, block: &str, x: Var<'t>) -> Var<'t> {
+        let name = |part: &str| format!("{block}.{part}");
+        let h = t.register(&name("h"), self.width);
+        let keep = self.gate(t, &name("keep"), x, h).sigmoid();
+        let reset = self.gate(t, &name("reset"), x, h).sigmoid();
+        let new = self.gate(t, &name("new"), x, reset * h).tanh();
+        let next = keep * h + (1.0 - keep) * new;
+        t.next(&name("h"), next);
+        next
+    }
+
+    /// Input, forget and output gates; the registers are `BLOCK.h` and the cell `BLOCK.c`. The forget gate
+    /// starts open.
+    fn lstm<'t>(&self, t: &'t Trace, block: &str, x: Var<'t>) -> Var<'t> {
+        let name = |part: &str| format!("{block}.{part}");
+        let [h, c] = ["h", "c"].map(|part| t.register(&name(part), self.width));
+        let take = self.gate(t, &name("take"), x, h).sigmoid();
+        let keep = (self.gate(t, &name("keep"), x, h) + 1.0).sigmoid();
+        let show = self.gate(t, &name("show"), x, h).sigmoid();
+        let new = self.gate(t, &name("new"), x, h).tanh();
+        let cell = keep * c + take * new;
+        let next = show * cell.tanh();
+        t.next(&name("c"), cell);
+        t.next(&name("h"), next);
+        next
+    }
+
+    /// `h' = a h + (1 - a) u`, shown through a gate; decay `a`, `u` and the gate are functions of the present. The
+    /// register is `BLOCK.h`.
+    fn ssm<'t>(&self, t: &'t Trace, block: &str, x: Var<'t>) -> Var<'t> {
+        let name = |part: &str| format!("{block}.{part}");
+        let h = t.register(&name("h"), self.width);
+        let keep = (self.linear(t, &name("keep"), x, self.width) + 1.0).sigmoid();
+        let new = self.linear(t, &name("new"), x, self.width);
+        let next = keep * h + (1.0 - keep) * new;
+        t.next(&name("h"), next);
+        next * self.linear(t, &name("show"), x, self.width).sigmoid()
     }
 
     /// Queries of one value, keys without a bias and values of another.

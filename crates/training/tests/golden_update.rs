@@ -8,7 +8,7 @@
 use backcut_engine::{Cpu, Cut};
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_systems::Stream;
-use backcut_systems::policy::{Initialisation, Transformer};
+use backcut_systems::policy::{Initialisation, Mixer, Policy};
 use backcut_systems::quadrotor::{InitialSpread, QuadrotorConfig, VelocityReading};
 use backcut_training::{AdamWSettings, Arm, Optimizer, Trainer};
 
@@ -23,13 +23,14 @@ fn the_first_updates_of_one_source_have_these_bits() {
             velocity_mps: 0.08,
             rates_radps: 0.04,
         },
-        policy: Transformer {
+        policy: Policy {
             steps: 32,
             width: 64,
             layers: 2,
             heads: 4,
             hidden: 192,
             initialisation: Initialisation::Pytorch,
+            mixer: Mixer::Attention,
         },
         batch: 8,
     };

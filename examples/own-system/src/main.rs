@@ -38,7 +38,7 @@ impl Settings for Mass {
         let (position, velocity) = (t.state("position", 1), t.state("velocity", 1));
         let (target, noise) = (t.input("target", 1), t.input("noise", 1));
         let token = t.concat(&[position + noise * self.noise, target]);
-        let policy = Transformer { steps: self.steps, ..Transformer::small() };
+        let policy = Policy { steps: self.steps, ..Policy::small() };
         let push = t.tap("push", policy.trace(&t, token, 1).tanh());
         let velocity = velocity * 0.95 + push * 0.3;
         let position = position + velocity * 0.3;

@@ -1,11 +1,12 @@
 //! The configuration as written, and the check that only a sound one passes.
 
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_STEPS, Quadrotor, QuadrotorError, VelocityReading};
-use crate::policy::{Initialisation, Transformer};
+use crate::policy::{Initialisation, Mixer, Policy};
 use crate::settings::{Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 use crate::{AdamWSettings, Optimizer};
 
@@ -58,8 +59,9 @@ pub struct QuadrotorConfig {
     pub window: Option<NonZeroUsize>,
     /// How far from hover trajectories start.
     pub spread: InitialSpread,
-    /// The policy; its `steps` are the steps of a rollout.
-    pub policy: Transformer,
+    /// The policy; its `steps` are the steps of a rollout. A name alone (`gru`) says how it remembers.
+    #[serde(deserialize_with = "policy_or_mixer")]
+    pub policy: Policy,
     /// Trajectories of a training batch.
     pub batch: usize,
 }
@@ -70,17 +72,32 @@ impl Default for QuadrotorConfig {
             velocity: VelocityReading::Noise(0.0),
             window: None,
             spread: InitialSpread::default(),
-            policy: Transformer {
+            policy: Policy {
                 steps: 32,
                 width: 64,
                 layers: 2,
                 heads: 4,
                 hidden: 192,
                 initialisation: Initialisation::Gpt,
+                mixer: Mixer::Attention,
             },
             batch: 8,
         }
     }
+}
+
+/// A policy, or how the usual one is to remember.
+fn policy_or_mixer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Policy, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Mixer(Mixer),
+        Policy(Policy),
+    }
+    Ok(match Form::deserialize(deserializer)? {
+        Form::Policy(policy) => policy,
+        Form::Mixer(mixer) => Policy { mixer, ..QuadrotorConfig::default().policy },
+    })
 }
 
 impl QuadrotorConfig {
@@ -88,7 +105,7 @@ impl QuadrotorConfig {
     pub fn check(mut self) -> Result<Quadrotor, QuadrotorError> {
         self.velocity = self.velocity.check()?;
         self.spread.check()?;
-        let Transformer { steps, width, layers, heads, hidden, .. } = self.policy;
+        let Policy { steps, width, layers, heads, hidden, .. } = self.policy;
         let sizes = [
             ("policy.steps", steps, (1..=MAX_STEPS).contains(&steps)),
             ("policy.width", width, (1..=4096).contains(&width)),
@@ -99,6 +116,9 @@ impl QuadrotorConfig {
         ];
         if let Some((name, value, _)) = sizes.into_iter().find(|(_, _, sound)| !sound) {
             return Err(QuadrotorError::Size { name, value });
+        }
+        if self.window.is_some() && !self.policy.mixer.is_usual() {
+            return Err(QuadrotorError::Window(self.policy.mixer));
         }
         Quadrotor::new(self)
     }
@@ -145,6 +165,13 @@ impl Settings for QuadrotorConfig {
             VelocityReading::Hidden => "velocity hidden".to_owned(),
             VelocityReading::Noise(_) => format!("noise {} m/s", self.velocity),
         };
-        self.window.map_or(reading.clone(), |window| format!("{reading}, window {window}"))
+        let mut words = reading;
+        if !self.policy.mixer.is_usual() {
+            let _ = write!(words, ", {}", self.policy.mixer);
+        }
+        if let Some(window) = self.window {
+            let _ = write!(words, ", window {window}");
+        }
+        words
     }
 }

@@ -18,16 +18,13 @@ use backcut_engine::{Program, Trace, TraceError, Var};
 
 use super::dynamics::{Orientation, State, step};
 use super::{ACTIONS, HORIZON, PITCH_LIMIT, POINT, STATE, VelocityReading};
-use crate::policy::Transformer;
+use crate::policy::Policy;
 
 /// Weights of the loss: position, velocity, body rates, thrust action, rate actions.
 const WEIGHTS: [f64; 13] = [10.0, 10.0, 10.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 5.0, 0.1, 0.1, 0.1];
 
 /// Traces and compiles the step.
-pub(super) fn compile(
-    velocity: VelocityReading,
-    policy: &Transformer,
-) -> Result<Program, TraceError> {
+pub(super) fn compile(velocity: VelocityReading, policy: &Policy) -> Result<Program, TraceError> {
     let t = Trace::new();
     let whole = t.state("state", STATE);
     let state = State::split(whole);

@@ -7,7 +7,7 @@ use backcut_ais::{Fleet, Tracks};
 use serde::{Deserialize, Serialize};
 
 use super::{Vessel, VesselError, data};
-use crate::policy::{Initialisation, Transformer};
+use crate::policy::{Initialisation, Mixer, Policy};
 use crate::settings::{Flag, Quantity, Settings, SettingsError, WINDOW};
 use crate::{AdamWSettings, Decay, Optimizer, Schedule};
 
@@ -28,14 +28,15 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    pub(super) fn policy(&self) -> Transformer {
-        Transformer {
+    pub(super) fn policy(&self, mixer: Mixer) -> Policy {
+        Policy {
             steps: self.observed + self.predicted,
             width: self.width,
             layers: 2,
             heads: self.heads,
             hidden: 4 * self.width,
             initialisation: Initialisation::Gpt,
+            mixer,
         }
     }
 
@@ -149,6 +150,9 @@ pub struct VesselConfig {
     pub phase: Phase,
     /// What the policy puts out.
     pub output: Output,
+    /// How it remembers.
+    #[serde(skip_serializing_if = "Mixer::is_usual")]
+    pub policy: Mixer,
     /// Where tracks come from.
     pub data: Data,
     /// How segments are divided.
@@ -170,6 +174,7 @@ impl Default for VesselConfig {
             preset: Preset::default(),
             phase: Phase::default(),
             output: Output::default(),
+            policy: Mixer::default(),
             data: Data::default(),
             split: SplitRule::default(),
             panel: PanelName::default(),
@@ -198,6 +203,9 @@ impl VesselConfig {
         self.preset.sizes().check()?;
         if !(1..=4096).contains(&self.batch) {
             return Err(VesselError::Size { name: "batch", value: self.batch });
+        }
+        if self.window.is_some() && !self.policy.is_usual() {
+            return Err(VesselError::Window(self.policy));
         }
         if !(self.noise >= 0.0 && self.noise.is_finite()) {
             return Err(VesselError::Noise(self.noise));

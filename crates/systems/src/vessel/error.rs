@@ -6,6 +6,8 @@ use backcut_ais::AisError;
 use backcut_engine::TraceError;
 use backcut_text::Hinted;
 
+use crate::policy::Mixer;
+
 /// Why a vessel cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum VesselError {
@@ -20,6 +22,9 @@ pub enum VesselError {
     /// Noise that is no standard deviation.
     #[error("noise = {0} is no share of the velocity")]
     Noise(f64),
+    /// A window of a policy that reads no positions.
+    #[error("a window, but the policy remembers by `{0}`")]
+    Window(Mixer),
     /// The tracks cannot be had.
     #[error(transparent)]
     Data(#[from] AisError),
@@ -46,6 +51,9 @@ impl Hinted for VesselError {
                 "the guide to the vessel lists sizes; heads divide the width".into()
             }
             Self::Noise(_) => "0 is exact; 0.1 is a tenth of the training velocities' RMS".into(),
+            Self::Window(_) => {
+                "a window limits attention; a policy without memory is `policy = \"none\"`".into()
+            }
             Self::Data(error) => error.hint().into_owned().into(),
             Self::NoWindow { .. } | Self::Still => {
                 "take more or longer tracks, or shorter windows".into()

@@ -41,7 +41,7 @@ pub(super) struct Scales {
 /// Traces and compiles the step.
 pub(super) fn compile(config: &VesselConfig, scales: &Scales) -> Result<Program, TraceError> {
     let sizes = config.preset.sizes();
-    let policy = sizes.policy();
+    let policy = sizes.policy(config.policy);
     let t = Trace::new();
     let tokens = t.condition_input("key_points", sizes.key_points, 2 + sizes.key_points);
     let context = policy.encode(&t, tokens);

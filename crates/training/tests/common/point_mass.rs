@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use backcut_engine::{Cut, ForwardSpec, Program, Rollout, Trace};
 use backcut_kernels::{Real, random};
-use backcut_systems::policy::{Initialisation, Transformer};
+use backcut_systems::policy::{Initialisation, Mixer, Policy};
 use backcut_systems::{BatchKey, SampleError, Stream, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer};
 
@@ -32,13 +32,14 @@ impl PointMass {
         let target = t.input("target", 1);
         let noise = t.input("noise", 1);
         let token = t.concat(&[position + noise * 0.1, target]);
-        let policy = Transformer {
+        let policy = Policy {
             steps: STEPS,
             width: 8,
             layers: 2,
             heads: 2,
             hidden: 16,
             initialisation: Initialisation::Pytorch,
+            mixer: Mixer::Attention,
         };
         let push = policy.trace(&t, token, 1) * gain;
         let next_velocity = velocity + push * DT;

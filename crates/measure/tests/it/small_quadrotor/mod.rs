@@ -5,7 +5,7 @@
 use backcut_engine::{Cpu, Cut};
 use backcut_kernels::random;
 use backcut_measure::Subject;
-use backcut_systems::policy::{Initialisation, Transformer};
+use backcut_systems::policy::{Initialisation, Mixer, Policy};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, Stream};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
@@ -13,13 +13,14 @@ use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
 pub const STEPS: usize = 6;
 
 pub fn config(noise: &str) -> QuadrotorConfig {
-    let policy = Transformer {
+    let policy = Policy {
         steps: STEPS,
         width: 8,
         layers: 2,
         heads: 2,
         hidden: 16,
         initialisation: Initialisation::Pytorch,
+        mixer: Mixer::Attention,
     };
     QuadrotorConfig { velocity: noise.parse().unwrap(), policy, ..QuadrotorConfig::default() }
 }
