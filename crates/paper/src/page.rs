@@ -5,7 +5,9 @@ use backcut_report::{ReportError, table};
 use backcut_text::format::NONE;
 
 use crate::Reproduction;
-use crate::figures::FIGURES;
+use crate::figures::{FIGURES, is_of_the_vessel};
+use crate::paper::Subject;
+use crate::reproduction::VESSEL;
 
 const TITLE: &str = "What does a memory cut cost?";
 
@@ -24,12 +26,21 @@ impl Reproduction {
         let (headline, _) = FIGURES[0];
         page.figure(headline, self.figure(headline));
         page.section("summary", "Ours and the paper's");
-        page.table(&self.table("summary")?, true);
+        page.table(&self.claims_about(Subject::Quadrotor), true);
         page.section("figures", "Figures");
-        for (name, _) in &FIGURES[1..] {
+        let (vessel, others): (Vec<&str>, Vec<&str>) =
+            FIGURES[1..].iter().map(|(name, _)| *name).partition(|name| is_of_the_vessel(name));
+        for name in others {
             page.figure(name, self.figure(name));
         }
         page.figures_left_out();
+        page.section("vessel", "The vessel");
+        page.paragraph("", VESSEL);
+        for name in vessel {
+            page.figure(name, self.figure(name));
+        }
+        page.figures_left_out();
+        page.table(&self.claims_about(Subject::Vessel), true);
         page.section("tables", "Tables");
         page.paragraph("", "Ours beside every number of the paper that has one here.");
         for paper_table in &self.paper.tables {
