@@ -35,7 +35,7 @@ pub struct Ours {
     pub n: usize,
     /// Sources that were left out because a value is missing.
     pub missing: Vec<String>,
-    /// The values per source.
+    /// The values per source; states of a source, of which there are many, are in the study's table only.
     pub values: Vec<(String, f64)>,
 }
 
@@ -90,7 +90,7 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
             values: estimate.map(|e| e.values).unwrap_or_default(),
         });
     }
-    let Measured { estimate, kind } = estimate?;
+    let Measured { estimate, kind, of_states } = estimate?;
     let (value, interval) = summarised(entry, &estimate)?;
     let usual = || if interval.is_some() { "pointwise 95%" } else { "" }.to_owned();
     Ok(Ours {
@@ -103,7 +103,7 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
         verdict: None,
         n: estimate.n(),
         missing: estimate.missing,
-        values: estimate.values,
+        values: if of_states { Vec::new() } else { estimate.values },
     })
 }
 
@@ -120,11 +120,11 @@ fn judged<'r>(results: &'r Results, entry: &Entry, study: &str) -> Option<&'r Ju
 }
 
 fn estimate(results: &Results, entry: &Entry, study: &str) -> Result<Measured, String> {
-    let usual = |estimate: Estimate| Measured { estimate, kind: None };
+    let usual = |estimate: Estimate| Measured { estimate, kind: None, of_states: false };
     let found = match (&entry.expression, &entry.measure, &entry.curve) {
         (Some(expression), ..) => usual(results.estimate(study, expression)?),
         (_, Some(measure), _) if entry.statistic == Statistic::Spearman => {
-            usual(correlated(results, measure, study)?)
+            Measured { of_states: true, ..usual(correlated(results, measure, study)?) }
         }
         (_, Some(measure), _) => measured(results, measure, study)?,
         (_, _, Some(along)) => usual(curve(results, along, study)?),

@@ -22,6 +22,8 @@ pub struct Measured {
     pub estimate: Estimate,
     /// What kind of interval it has, if not the usual one.
     pub kind: Option<String>,
+    /// Whether the values are of states, several of one source.
+    pub of_states: bool,
 }
 
 /// The study's tables, or the sentence that they are missing.
@@ -68,7 +70,7 @@ pub fn measured(results: &Results, measure: &Measure, study: &str) -> Result<Mea
         estimate.interval = Some(interval);
         kind
     });
-    Ok(Measured { estimate, kind })
+    Ok(Measured { estimate, kind, of_states: asked.has_several_states() })
 }
 
 /// The rank correlation of a quantity with another one, over the states that have both.

@@ -203,6 +203,10 @@ fn per_source_header() -> String {
 
 fn add_sources(out: &mut String, table: &str, entry: &Entry, ours: &Ours) {
     let place = [table, &entry.id, &entry.text, &entry.condition].map(csv).join(",");
+    if ours.values.is_empty() && ours.n > 0 {
+        let (value, unit) = (exact(ours.value), csv(&entry.unit));
+        let _ = writeln!(out, "{place},all {},{value},{unit}", ours.n);
+    }
     for (source, value) in &ours.values {
         let _ = writeln!(out, "{place},{},{},{}", csv(source), exact(*value), csv(&entry.unit));
     }

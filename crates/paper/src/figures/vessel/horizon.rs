@@ -22,12 +22,13 @@ const LINES: [(&str, &str, &str, Series); 3] = [
     ("b7", "FF", "800 updates of rollouts", Series::GREEN),
     ("b7", "more", "1200 updates of rollouts", Series::VERMILION),
 ];
-const CHECKPOINTS: [(&str, &str); 5] = [
-    ("rollout-800", "800"),
-    ("rollout-1600", "1600"),
-    ("rollout-2400", "2400"),
-    ("rollout-3200", "3200"),
-    ("rollout-4000", "4000"),
+/// Retained checkpoints of pretraining; the last one is the first line's.
+const CHECKPOINTS: [(&str, &str, usize); 5] = [
+    ("rollout-800", "checkpoint 800", 5),
+    ("rollout-1600", "checkpoint 1600", 3),
+    ("rollout-2400", "checkpoint 2400", 4),
+    ("rollout-3200", "checkpoint 3200", 11),
+    ("rollout-4000", "pretrained", 0),
 ];
 
 /// Hours and root of the mean squared distance, km.
@@ -55,13 +56,12 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         panel(&mut data, "The policy and constant velocity", &lines).into_iter().collect();
     let mut kept: Vec<(String, Series, Points)> = CHECKPOINTS
         .iter()
-        .enumerate()
-        .map(|(i, (arm, update))| {
-            (format!("pretrained, update {update}"), Series::nth(i), by_hour(study, POLICY, arm))
-        })
+        .map(|(arm, name, n)| ((*name).to_owned(), Series::nth(*n), by_hour(study, POLICY, arm)))
         .filter(|(.., points)| !points.is_empty())
         .collect();
+    let mut legend = lines.clone();
     if kept.len() > 1 {
+        legend.extend(kept[..kept.len() - 1].iter().cloned());
         kept.push(("constant velocity".to_owned(), Series::GREY, plain));
         panels.extend(ratios(&mut data, &kept));
     }
@@ -74,10 +74,10 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         caption: format!(
             "Studies b5 and b7: root of the mean squared distance to the true track on the evaluation panel, by hours since the \
              last observed position; trained states: over all streams. Last panel: retained checkpoints of pretraining, \
-             relative to constant velocity. Descriptive; the paper shows none of this.{}",
+             relative to constant velocity, the dashed line. Descriptive; the paper shows none of this.{}",
             data.gap_sentence()
         ),
-        legend: lines.iter().map(|(name, series, _)| Key::line(*series, name.clone())).collect(),
+        legend: legend.into_iter().map(|(name, series, _)| Key::line(series, name)).collect(),
         panels,
         alt: "Distance between predicted and true positions against the hours predicted.".into(),
         csv: data.csv(),
@@ -99,7 +99,7 @@ fn by_hour(study: &Study, quantity: &str, arm: &str) -> Points {
 fn panel(data: &mut Data, title: &str, lines: &[(String, Series, Points)]) -> Option<Panel> {
     let all = || lines.iter().flat_map(|(.., points)| points);
     let last = all().map(|(hour, _)| *hour).fold(f64::NEG_INFINITY, f64::max);
-    let labels = [title, "hours predicted", "root mean squared distance (km)"];
+    let labels = [title, "hours predicted", "RMS distance (km)"];
     let values: Vec<f64> = all().map(|(_, km)| *km).collect();
     if values.is_empty() {
         return None;
@@ -135,7 +135,7 @@ fn ratios(data: &mut Data, lines: &[(String, Series, Points)]) -> Option<Panel> 
     let labels = [title, "hours predicted", "distance / constant velocity's"];
     let axis = Axis::Numbers([0.0, last]);
     let mut plot = plot_of(values, false, labels, axis).filter(|_| last.is_finite())?;
-    plot.rule("s6", 1.0, "constant velocity");
+    plot.rule("s6", 1.0, "");
     for (name, series, points) in kept {
         line(&mut plot, &format!("s{} line", series.index()), &points, series.dashes());
         for (hour, ratio) in &points {

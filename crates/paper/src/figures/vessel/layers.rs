@@ -5,8 +5,8 @@ use backcut_report::ReportError;
 use backcut_report::data::Data;
 use backcut_report::results::{Results, Study};
 
+use super::super::first_of;
 use super::super::quantities::{ALL, INTERACTION, LAYERS};
-use super::super::{first_of, series_of};
 use super::{PATHS, Spread, Which, names, part, plot_of, rows};
 use crate::paper::Paper;
 
@@ -29,9 +29,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
             format!("study {} holds no interaction", study.name),
         ));
     }
-    let paths =
-        PATHS.iter().map(|path| Key::mark(series_of(path), format!("trained under {path}")));
-    let layers = LAYERS.iter().zip(COLOURS).map(|((_, name), series)| Key::line(series, *name));
+    let layers = LAYERS.iter().zip(COLOURS).map(|((_, name), series)| Key::mark(series, *name));
     Ok(Drawing {
         title: "What clipping and AdamW leave of the interaction (vessel)".into(),
         caption: format!(
@@ -43,7 +41,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
             study.name,
             data.gap_sentence()
         ),
-        legend: paths.chain(layers).chain([Key::line(Series::GREY, "the paper's median")]).collect(),
+        legend: layers.chain([Key::line(Series::GREY, "the paper's median")]).collect(),
         panels,
         alt: "Four-graph interaction in gradients, clipped gradients and updates, and along training.".into(),
         csv: data.csv(),
@@ -81,20 +79,15 @@ fn by_layer(data: &mut Data, study: &Study, paper: &Paper) -> Option<Panel> {
     let along: Vec<&str> = LAYERS.iter().map(|(_, name)| *name).collect();
     let labels = [title, "layer", "|I| / |x_FF|"];
     let mut plot = plot_of(values, false, labels, names(&along))?;
-    for (i, (layer, name)) in LAYERS.iter().enumerate() {
-        for (j, path) in PATHS.iter().enumerate() {
-            if let Some(spread) = states(study, layer, &[path], update) {
-                let x = plot.slot(i, j as f64 * 0.12 - 0.3);
-                spread.dots(&mut plot, series_of(path), x, name, "");
-            }
-        }
+    for (i, (_, name)) in LAYERS.iter().enumerate() {
         let Some(spread) = &spreads[i] else { continue };
         spread.record(data, title, name, "", "ratio");
-        let middle = plot.slot(i, 0.2);
-        spread.middle(&mut plot, Series::GREY, middle, name, "");
+        let [left, middle] = [-0.14, 0.1].map(|share| plot.slot(i, share));
+        spread.dots(&mut plot, COLOURS[i], left, name, "");
+        spread.middle(&mut plot, COLOURS[i], middle, name, "");
         if let Some(value) = theirs[i] {
             data.value(title, name, "", "the paper's median", value, "ratio");
-            plot.reference(plot.slot(i, 0.34), value, "the paper's median", "");
+            plot.reference(plot.slot(i, 0.24), value, "the paper's median", "");
         }
     }
     Some(plot.finish())

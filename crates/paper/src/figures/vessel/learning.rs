@@ -36,8 +36,8 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     Ok(Drawing {
         title: "Learning under four graphs (vessel)".into(),
         caption: format!(
-            "Study {study}: rollout error on the evaluation panel after 400 and 800 updates from one pretrained state, on eight \
-             streams; {}. Last panel: each graph against FF on the same stream. Means with pointwise 95% source-bootstrap \
+            "Study {study}: rollout error on the evaluation panel after 400 and 800 updates from one pretrained state, on \
+             all streams; {}. Last panel: each graph against FF on the same stream. Means with pointwise 95% source-bootstrap \
              intervals (the study's own families decide), single streams as small marks.{}",
             match plain {
                 Some(_) =>
