@@ -94,12 +94,13 @@ pub fn curve(results: &Results, curve: &Curve, study: &str) -> Result<Estimate, 
     let mut ratios = values.clone();
     if let Some(update) = curve.over_update {
         let before = at_update(results, study, &curve.arm, &curve.condition, update)?;
-        ratios.retain(|source, _| before.contains_key(source));
-        ratios.iter_mut().for_each(|(source, value)| *value /= before[source]);
+        divide(&mut ratios, &before);
     }
     if let Some(plain) = &curve.over_reference {
         let below = plain_error(results, &plain.study, &plain.arm)?;
-        ratios.values_mut().for_each(|value| *value /= below);
+        for value in ratios.values_mut() {
+            *value /= below;
+        }
     }
     if ratios.is_empty() {
         return Err(format!("no source of {study} has {} at both updates", curve.arm));
@@ -195,8 +196,7 @@ impl Asked<'_> {
             if let Some(over) = &self.measure.over {
                 let below =
                     self.results.measured(&self.tables.name, instead(pick, over), condition);
-                values.retain(|source, _| below.get(source).is_some_and(|v| *v != 0.0));
-                values.iter_mut().for_each(|(source, value)| *value /= below[source]);
+                divide(&mut values, &below);
             }
             values
         };
@@ -239,6 +239,15 @@ impl Asked<'_> {
         let note = self.tables.measured(&names[0]).next().map(|row| row.note.clone());
         Some(([end(&names[0])?, end(&names[1])?], note.unwrap_or_default()))
     }
+}
+
+/// Every value over its own below; those without one are dropped.
+fn divide(values: &mut Values, below: &Values) {
+    values.retain(|source, value| {
+        let below = below.get(source).copied().filter(|below| *below != 0.0);
+        *value /= below.unwrap_or(1.0);
+        below.is_some()
+    });
 }
 
 /// The same place, but for what `other` names.

@@ -120,7 +120,7 @@ fn panel(data: &mut Data, results: &Results, study: &str, asked: &Asked<'_>) -> 
             let place = |(i, j, e): &&(usize, usize, Estimate)| {
                 Some((plot.slot(*i, shift(*j)), plot.y(of(e)?)))
             };
-            let points: Vec<(f64, f64)> = of_cut.iter().filter_map(|p| place(p)).collect();
+            let points: Vec<(f64, f64)> = of_cut.iter().filter_map(place).collect();
             plot.canvas.polyline(&format!("s{} thin", Series::VERMILION.index()), &points, None);
         }
     }
