@@ -1,7 +1,7 @@
 //! The page beside the paper, from top to bottom.
 
 use backcut_report::page::Page;
-use backcut_report::{ReportError, table};
+use backcut_report::{ReportError, Table, table};
 use backcut_text::format::NONE;
 
 use crate::Reproduction;
@@ -10,6 +10,11 @@ use crate::paper::Subject;
 use crate::reproduction::VESSEL;
 
 const TITLE: &str = "What does a memory cut cost?";
+
+/// How many rows have a value of ours, which stands in the third column.
+fn has_ours(table: &Table) -> usize {
+    table.rows.iter().filter(|row| row[2] != NONE).count()
+}
 
 impl Reproduction {
     /// One self-contained HTML page with every figure and table.
@@ -40,12 +45,18 @@ impl Reproduction {
             page.figure(name, self.figure(name));
         }
         page.figures_left_out();
-        page.table(&self.claims_about(Subject::Vessel), true);
+        let claims = self.claims_about(Subject::Vessel);
+        if has_ours(&claims) == 0 {
+            let about = format!("none of {} has a value here", claims.rows.len());
+            page.folded(&claims, &about);
+        } else {
+            page.table(&claims, true);
+        }
         page.section("tables", "Tables");
         page.paragraph("", "Ours beside every number of the paper that has one here.");
         for paper_table in &self.paper.tables {
             let content = self.table(&paper_table.name)?;
-            let ours = content.rows.iter().filter(|row| row[2] != NONE).count();
+            let ours = has_ours(&content);
             let about = format!("{ours} of {} rows have a value here", content.rows.len());
             page.folded(&content, &about);
         }

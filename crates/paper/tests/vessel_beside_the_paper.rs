@@ -127,6 +127,8 @@ fn errors_along_training_are_divided_by_constant_velocity() {
 fn the_vessel_has_a_section_of_its_own_only_where_it_was_measured() {
     let folder = tempfile::tempdir().unwrap();
     common::write_quick(folder.path());
+    let html = common::open(folder.path()).page(None).unwrap();
+    assert!(html.contains("Claims about the vessel") && html.contains("(none of "), "folded away");
     let without = common::open(folder.path()).markdown();
     assert!(!without.contains("## The vessel"));
     assert!(without.contains("(B1 difference, full): study b1 was not collected."));
@@ -136,6 +138,11 @@ fn the_vessel_has_a_section_of_its_own_only_where_it_was_measured() {
     let text = with.markdown();
     let (quadrotor, rest) = text.split_once("## The vessel").unwrap();
     assert!(!quadrotor.contains("| B1 ") && rest.contains("| B1 difference, full |"));
+    for study in ["b1", "b2", "b3", "b7", "d1", "e6"] {
+        let summary = with.summary(study).unwrap();
+        assert!(summary.contains("the paper's"), "{summary}");
+        assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
+    }
     let html = with.page(None).unwrap();
     assert!(html.contains("id=\"vessel\"") && html.contains("id=\"figure-vessel-horizon\""));
     let rows = with.table("vessel").unwrap().rows;

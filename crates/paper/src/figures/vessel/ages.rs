@@ -9,6 +9,7 @@ use backcut_text::format::number;
 use super::super::first_of;
 use super::{PRETRAINED, Which, names, part, plot_of, rows};
 use crate::paper::Paper;
+use crate::words::published;
 
 pub const NAME: &str = "vessel-ages";
 const CUTS: [(&str, Series); 2] = [("FD", Series::PURPLE), ("F_SG", Series::VERMILION)];
@@ -60,16 +61,16 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     }
     let which = Which { quantity: "age.cancellation", arm: PRETRAINED, cut: "FD", update: None };
     let ours = rows(study, which).first().map(|(_, value)| number(*value));
-    let theirs = paper.claim("B1 cancellation").and_then(|claim| claim.paper).map(number);
+    let theirs = paper.claim("B1 cancellation").and_then(|c| c.paper).map(|v| published(v, None));
     let cancellation = ours.zip(theirs).map_or_else(String::new, |(ours, theirs)| {
         format!(" Cancellation, FD: {ours} (the paper's median over windows: {theirs}).")
     });
     Ok(Drawing {
         title: "The gradient by age (vessel)".into(),
         caption: format!(
-            "Study {}: one batch at the pretrained state. Left: norm of what losses so many steps after an action contribute; \
-             right: norm of the sum over all ages up to this one, where 100% is the whole gradient. Where nothing cancels, the \
-             right curve is the sum of the left one.{cancellation} Descriptive.{}",
+            "Study {}: one batch at the pretrained state. First panel: norm of what losses so many steps after an action contribute; \
+             second: norm of the sum over all ages up to this one, where 100% is the whole gradient. Where nothing cancels, the \
+             second curve is the sum of the first.{cancellation} Descriptive.{}",
             study.name,
             data.gap_sentence()
         ),

@@ -12,6 +12,7 @@ use backcut_text::format::number;
 use super::super::first_of;
 use super::{PRETRAINED, Which, line, part, plot_of, rows};
 use crate::paper::Paper;
+use crate::words::published;
 
 pub const NAME: &str = "vessel-chain";
 const LINES: [(&str, &str, Series); 3] = [
@@ -42,7 +43,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     let growth =
         rows(study, Which { quantity: "chain.growth.p95", arm: PRETRAINED, ..Which::default() });
     let growth = growth.iter().find(|(row, _)| part(row) == "t=T").map_or_else(String::new, |(_, v)| {
-        let theirs = paper.claim("B1 growth").and_then(|c| c.paper).map(number);
+        let theirs = paper.claim("B1 growth").and_then(|c| c.paper).map(|v| published(v, None));
         let theirs = theirs.map_or_else(String::new, |v| format!(" (the paper's: {v})"));
         format!(" 95th percentile of the largest gain over the first, at the last step: {}{theirs}.", number(*v))
     });

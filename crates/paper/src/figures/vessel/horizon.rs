@@ -27,7 +27,7 @@ const CHECKPOINTS: [(&str, &str, usize); 5] = [
     ("rollout-800", "checkpoint 800", 5),
     ("rollout-1600", "checkpoint 1600", 3),
     ("rollout-2400", "checkpoint 2400", 4),
-    ("rollout-3200", "checkpoint 3200", 11),
+    ("rollout-3200", "checkpoint 3200", 7),
     ("rollout-4000", "pretrained", 0),
 ];
 

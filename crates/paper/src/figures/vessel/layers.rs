@@ -34,7 +34,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
         title: "What clipping and AdamW leave of the interaction (vessel)".into(),
         caption: format!(
             "Study {}: |x_FF - x_FD - x_KF + x_KD| / |x_FF| for gradients, clipped gradients and applied updates at states along \
-             four training paths. Left: before update 800 of rollouts, a small mark per state. Right: medians over states \
+             four training paths. First panel: before update 800 of rollouts, a small mark per state. Second: medians over states \
              before four updates (the paper's first is before update 1). Large marks: medians, bars from the 16th to the \
              84th percentile; short bars: the paper's medians, of other ships. Descriptive: states of one stream are not \
              independent.{}",

@@ -11,6 +11,7 @@ use super::super::quantities::{ALL, PLACEMENT};
 use super::{Spread, Which, names, part, plot_of, rows};
 use crate::compare::ours;
 use crate::paper::Paper;
+use crate::words::published;
 
 pub const NAME: &str = "vessel-placement";
 const UPDATE: u64 = 4799;
@@ -37,8 +38,9 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     }
     let correlation = paper.claim("B2 rank correlation").and_then(|claim| {
         let ours = ours(results, claim).ok()?;
-        let theirs =
-            claim.paper.map_or_else(String::new, |v| format!("; the paper's: {}", number(v)));
+        let theirs = claim
+            .paper
+            .map_or_else(String::new, |v| format!("; the paper's: {}", published(v, None)));
         Some(format!(
             " Spearman in the last panel: {} of {} states{theirs}.",
             number(ours.value),
