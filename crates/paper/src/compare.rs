@@ -5,7 +5,7 @@ use backcut_stats::Verdict;
 use backcut_stats::quantile::quantiles;
 use backcut_tables::Judgement;
 
-use crate::measured::{Measured, collected, correlated, curve, measured};
+use crate::measured::{Measured, clipped, collected, correlated, curve, measured};
 use crate::paper::{Compare, Entry, Statistic};
 use backcut_report::estimate::{Estimate, same_contrast};
 use backcut_report::results::{Judged, Results};
@@ -128,6 +128,7 @@ fn estimate(results: &Results, entry: &Entry, study: &str) -> Result<Measured, S
         }
         (_, Some(measure), _) => measured(results, measure, study)?,
         (_, _, Some(along)) => usual(curve(results, along, study)?),
+        _ if !entry.clipped.is_empty() => usual(clipped(results, &entry.clipped, study)?),
         (None, None, None) => {
             collected(results, study)?;
             return Err(format!("study {study} does not measure it"));

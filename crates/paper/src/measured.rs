@@ -92,6 +92,14 @@ pub fn correlated(results: &Results, measure: &Measure, study: &str) -> Result<E
 pub fn curve(results: &Results, curve: &Curve, study: &str) -> Result<Estimate, String> {
     let values = at_update(results, study, &curve.arm, &curve.condition, curve.update)?;
     let mut ratios = values.clone();
+    if let Some(arm) = &curve.minus_arm {
+        let other = at_update(results, study, arm, &curve.condition, curve.update)?;
+        ratios.retain(|source, value| {
+            let other = other.get(source);
+            *value -= other.unwrap_or(&0.0);
+            other.is_some()
+        });
+    }
     if let Some(update) = curve.over_update {
         let before = at_update(results, study, &curve.arm, &curve.condition, update)?;
         divide(&mut ratios, &before);
@@ -103,10 +111,31 @@ pub fn curve(results: &Results, curve: &Curve, study: &str) -> Result<Estimate, 
         }
     }
     if ratios.is_empty() {
-        return Err(format!("no source of {study} has {} at both updates", curve.arm));
+        return Err(format!(
+            "no source of {study} has everything that {} is compared with",
+            curve.arm
+        ));
     }
     let missing = values.into_keys().filter(|source| !ratios.contains_key(source)).collect();
     Ok(results.from_values(ratios.into_iter().collect(), missing))
+}
+
+/// The share of some arms' updates that were clipped, by source.
+pub fn clipped(results: &Results, arms: &[String], study: &str) -> Result<Estimate, String> {
+    let mut counts: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for unit in &collected(results, study)?.units {
+        let is_done = unit.state == UnitState::Done && unit.updates > 0;
+        let Some(clipped) = unit.clipped.filter(|_| is_done && arms.contains(&unit.arm)) else {
+            continue;
+        };
+        let [of, all] = counts.entry(unit.source.clone()).or_default();
+        (*of, *all) = (*of + clipped, *all + unit.updates);
+    }
+    if counts.is_empty() {
+        return Err(format!("study {study} counts no clipped updates"));
+    }
+    let share = |(source, [of, all]): (String, [u64; 2])| (source, of as f64 / all as f64);
+    Ok(results.from_values(counts.into_iter().map(share).collect(), Vec::new()))
 }
 
 /// The errors of an arm at one update, by source.

@@ -85,6 +85,9 @@ pub struct Entry {
     pub measure: Option<Measure>,
     /// Ours: an error along training.
     pub curve: Option<Curve>,
+    /// Ours: the share of these arms' updates that were clipped.
+    #[serde(default)]
+    pub clipped: Vec<String>,
     /// Why nothing here measures it.
     pub absent: Option<String>,
     /// What the claim is about.
@@ -248,6 +251,8 @@ pub struct Curve {
     pub condition: String,
     /// The update.
     pub update: u64,
+    /// Less the error of another arm.
+    pub minus_arm: Option<String>,
     /// Divided by the same arm's error at another update.
     pub over_update: Option<u64>,
     /// Divided by the error of the plain prediction that another study measured on the same panel.
@@ -309,6 +314,7 @@ mod tests {
                 entry.expression.is_some(),
                 entry.measure.is_some(),
                 entry.curve.is_some(),
+                !entry.clipped.is_empty(),
                 entry.absent.is_some(),
             ];
             let ways = ways.iter().filter(|way| **way).count();

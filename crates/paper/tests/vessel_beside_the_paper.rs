@@ -108,6 +108,19 @@ fn a_contrast_against_a_margin_is_shown_as_the_quantity() {
     assert_eq!((agreement.same_direction, agreement.same_decision), (Some(true), Some(true)));
 }
 
+/// In how many streams one arm's made-up error after 400 updates is below another's.
+fn below(vessel: &Vessel, arm: &str, other: &str) -> f64 {
+    let rows = &vessel.results.study("b3").unwrap().curves;
+    let error = |source: &str, arm: &str| {
+        let of = |row: &&backcut_tables::rows::EvaluationRow| {
+            row.source == source && row.arm == arm && row.update == 4400
+        };
+        rows.iter().find(of).unwrap().value.unwrap()
+    };
+    let sources = common::vessel::sources();
+    sources.iter().filter(|s| error(s, arm) < error(s, other)).count() as f64
+}
+
 #[test]
 fn errors_along_training_are_divided_by_constant_velocity() {
     let vessel = Vessel::new();
@@ -119,6 +132,11 @@ fn errors_along_training_are_divided_by_constant_velocity() {
     assert!((ours.value - errors / 8.0).abs() < 1e-12 && ours.interval.is_some());
     let (_, change, _) = vessel.claim("B3 change, FD");
     assert!((change.value - 1300.0 / 1500.0).abs() < 1e-12);
+    let (_, streams, agreement) = vessel.claim("B3 streams, KD");
+    assert_eq!((streams.value, streams.n), (below(&vessel, "FD", "KD"), 8));
+    assert_eq!(agreement.same_direction, None, "a count has no direction");
+    let (_, share, agreement) = vessel.claim("B3 clipping");
+    assert_eq!((share.value, agreement.words.as_str()), (75.0, "smaller by 25.0"));
     let (_, least, agreement) = vessel.claim("B5 least");
     assert_eq!((least.value, agreement.same_direction), (2.2, Some(true)));
 }

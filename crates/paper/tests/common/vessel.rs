@@ -227,6 +227,16 @@ pub fn write_vessel(folder: &Path) {
     }
     errors(folder, "b3", &b3_rows);
     errors(folder, "d1", &d1_rows);
+    let mut units = "unit,arm,condition,source,from,to,state,updates,clipped,note\n".to_owned();
+    for source in &sources() {
+        for (arm, clipped) in
+            [("pretrained", 0), ("FF", 800), ("FD", 400), ("KF", 800), ("KD", 400)]
+        {
+            let unit = hash(&["b3", source, arm]);
+            let _ = writeln!(units, "{unit},{arm},default,{source},4000,4800,done,800,{clipped},");
+        }
+    }
+    std::fs::write(folder.join("b3").join("units.csv"), units).unwrap();
     let after = |family, contrast, mean, ends, verdict| (family, contrast, mean, ends, verdict);
     analysis(
         folder,
