@@ -1,13 +1,13 @@
 //! One published number, ours beside it, and the comparison in words.
 
-use std::collections::BTreeMap;
-
 use backcut_ledger::{Standing, Status};
 use backcut_stats::Verdict;
+use backcut_stats::quantile::quantiles;
 use backcut_tables::Judgement;
 
-use crate::paper::{Entry, Measure, Statistic};
-use backcut_report::estimate::{Estimate, Pick, same_contrast};
+use crate::measured::{Measured, clipped, collected, correlated, curve, measured};
+use crate::paper::{Compare, Entry, Statistic};
+use backcut_report::estimate::{Estimate, same_contrast};
 use backcut_report::results::{Judged, Results};
 
 /// Studies that a small run can stand in for, with less precision.
@@ -35,12 +35,15 @@ pub struct Ours {
     pub n: usize,
     /// Sources that were left out because a value is missing.
     pub missing: Vec<String>,
-    /// The values per source.
+    /// The values per source; states of a source, of which there are many, are in the study's table only.
     pub values: Vec<(String, f64)>,
 }
 
 /// Computes ours; the error says what is missing.
 pub fn ours(results: &Results, entry: &Entry) -> Result<Ours, String> {
+    if let Some(why) = &entry.absent {
+        return Err(why.clone());
+    }
     let mut first_problem = None;
     for study in candidates(&entry.study) {
         if results.study(study).is_none() && study == QUICK {
@@ -70,13 +73,14 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
     if let (Statistic::Mean, Some(row), Some(mean)) =
         (entry.statistic, judged, judged.and_then(|row| row.mean))
     {
-        let estimate = estimate.ok();
+        let estimate = estimate.ok().map(|found| found.estimate);
+        let ours = |value: f64| value * entry.scale + entry.shift;
         let sources =
             row.sources.map_or_else(|| estimate.as_ref().map_or(0, Estimate::n), |n| n as usize);
         return Ok(Ours {
             study: study.to_owned(),
-            value: mean * entry.scale,
-            interval: row.interval().map(|[low, high]| [low * entry.scale, high * entry.scale]),
+            value: ours(mean),
+            interval: row.interval().map(|ends| ends.map(ours)),
             kind: row.kind(),
             status: row.status.clone(),
             why: row.why.clone(),
@@ -86,28 +90,20 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
             values: estimate.map(|e| e.values).unwrap_or_default(),
         });
     }
-    let estimate = estimate?;
-    let (value, interval, kind) = match entry.statistic {
-        Statistic::Mean => {
-            (estimate.mean, estimate.interval, estimate.interval.map_or("", |_| "pointwise 95%"))
-        }
-        Statistic::Deviation => {
-            let deviation = estimate.deviation().ok_or("a spread needs two sources")?;
-            (deviation, None, "")
-        }
-        Statistic::BelowZero => (estimate.below_zero() as f64, None, ""),
-    };
+    let Measured { estimate, kind, of_states } = estimate?;
+    let (value, interval) = summarised(entry, &estimate)?;
+    let usual = || if interval.is_some() { "pointwise 95%" } else { "" }.to_owned();
     Ok(Ours {
         study: study.to_owned(),
         value,
         interval,
-        kind: kind.to_owned(),
+        kind: kind.filter(|_| interval.is_some()).unwrap_or_else(usual),
         status: Status::Descriptive.into(),
         why: "computed from the tables by the report; no frozen contrast names it".to_owned(),
         verdict: None,
         n: estimate.n(),
         missing: estimate.missing,
-        values: estimate.values,
+        values: if of_states { Vec::new() } else { estimate.values },
     })
 }
 
@@ -123,52 +119,39 @@ fn judged<'r>(results: &'r Results, entry: &Entry, study: &str) -> Option<&'r Ju
     rows.iter().find(by_meaning).or_else(|| rows.iter().find(by_name))
 }
 
-fn estimate(results: &Results, entry: &Entry, study: &str) -> Result<Estimate, String> {
-    let estimate = match (&entry.expression, &entry.measure) {
-        (Some(expression), _) => results.estimate(study, expression)?,
-        (None, Some(measure)) => measured(results, measure, study)?,
-        (None, None) => return Err(format!("study {study} does not measure it")),
+fn estimate(results: &Results, entry: &Entry, study: &str) -> Result<Measured, String> {
+    let usual = |estimate: Estimate| Measured { estimate, kind: None, of_states: false };
+    let found = match (&entry.expression, &entry.measure, &entry.curve) {
+        (Some(expression), ..) => usual(results.estimate(study, expression)?),
+        (_, Some(measure), _) if entry.statistic == Statistic::Spearman => {
+            Measured { of_states: true, ..usual(correlated(results, measure, study)?) }
+        }
+        (_, Some(measure), _) => measured(results, measure, study)?,
+        (_, _, Some(along)) => usual(curve(results, along, study)?),
+        _ if !entry.clipped.is_empty() => usual(clipped(results, &entry.clipped, study)?),
+        (None, None, None) => {
+            collected(results, study)?;
+            return Err(format!("study {study} does not measure it"));
+        }
     };
-    Ok(estimate.scaled(entry.scale))
+    Ok(Measured { estimate: found.estimate.scaled(entry.scale), ..found })
 }
 
-fn measured(results: &Results, measure: &Measure, study: &str) -> Result<Estimate, String> {
-    let Some(tables) = results.study(study) else {
-        return Err(format!("study {study} was not collected"));
-    };
-    let exists = |q: &&String| tables.measurements.iter().any(|row| row.quantity == **q);
-    let Some(quantity) = measure.quantity.iter().find(exists) else {
-        return Err(format!("study {study} holds no `{}`", measure.quantity.join("` or `")));
-    };
-    let pick = Pick {
-        quantity,
-        arm: measure.arm.as_deref(),
-        cut: measure.cut.as_deref(),
-        part: measure.part.as_deref(),
-    };
-    let columns: Vec<(f64, BTreeMap<String, f64>)> = measure
-        .at
-        .iter()
-        .map(|c| (1.0 / measure.at.len() as f64, c))
-        .chain(measure.minus.iter().map(|c| (-1.0 / measure.minus.len() as f64, c)))
-        .map(|(weight, condition)| (weight, results.measured(study, pick, condition)))
-        .collect();
-    let mut sources: Vec<&String> = columns.iter().flat_map(|(_, column)| column.keys()).collect();
-    sources.sort();
-    sources.dedup();
-    let (mut values, mut missing) = (Vec::new(), Vec::new());
-    for source in sources {
-        let terms: Option<Vec<f64>> =
-            columns.iter().map(|(w, column)| Some(w * column.get(source)?)).collect();
-        match terms {
-            Some(terms) => values.push((source.clone(), terms.iter().sum())),
-            None => missing.push(source.clone()),
-        }
+/// What an entry makes of the values: a number, perhaps with an interval.
+fn summarised(entry: &Entry, estimate: &Estimate) -> Result<(f64, Option<[f64; 2]>), String> {
+    let values = || estimate.values.iter().map(|(_, value)| *value);
+    let alone = |value: f64| Ok((value, None));
+    match entry.statistic {
+        Statistic::Mean => Ok((estimate.mean, estimate.interval)),
+        Statistic::Spearman => alone(estimate.mean),
+        // The median of a single source is its value, with the interval that it has.
+        Statistic::Median if estimate.n() == 1 => Ok((estimate.mean, estimate.interval)),
+        Statistic::Median => alone(quantiles(&mut values().collect::<Vec<_>>(), &[0.5])[0]),
+        Statistic::Least => alone(values().fold(f64::INFINITY, f64::min)),
+        Statistic::Greatest => alone(values().fold(f64::NEG_INFINITY, f64::max)),
+        Statistic::Deviation => alone(estimate.deviation().ok_or("a spread needs two sources")?),
+        Statistic::BelowZero => alone(estimate.below_zero() as f64),
     }
-    if values.is_empty() {
-        return Err(format!("no source of {study} has `{quantity}` at every condition needed"));
-    }
-    Ok(results.from_values(values, missing))
 }
 
 impl Ours {
@@ -191,9 +174,10 @@ impl Ours {
 }
 
 /// How ours and the paper's stand to each other.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct Agreement {
-    /// Whether both have the same sign; unknown if the paper gives no value.
+    /// Whether both lie on the same side of zero, or of what is neutral; unknown if the paper gives no value or
+    /// the quantity has no direction.
     pub same_direction: Option<bool>,
     /// Whether the study here decided as the paper did; unknown unless both decide. A mean below a margin
     /// has the same sign on both sides of the question, so this is not the direction once more.
@@ -202,38 +186,89 @@ pub struct Agreement {
     pub overlap: Option<bool>,
     /// (ours - paper's) / width of the paper's interval.
     pub widths: Option<f64>,
+    /// ours / the paper's, for quantities that compare by it.
+    pub factor: Option<f64>,
     /// In words.
     pub words: String,
 }
 
+/// Sizes within this factor of each other count as alike.
+const ALIKE: f64 = 2.0;
+
+impl Agreement {
+    /// Whether ours and the paper's are within a factor of two.
+    pub fn same_size(&self) -> Option<bool> {
+        self.factor.map(|factor| (1.0 / ALIKE..=ALIKE).contains(&factor))
+    }
+}
+
 /// Compares ours with the paper's.
 pub fn agreement(entry: &Entry, ours: &Ours) -> Agreement {
+    // "supported, not confirmed by the exact test" is the same decision: the interval decides.
+    let paper_decided: Option<Verdict> = entry.decision.parse().ok();
+    let decided = ours.verdict.as_ref().and_then(Judgement::verdict).map(Verdict::by_interval);
+    let same_decision =
+        paper_decided.map(Verdict::by_interval).zip(decided).map(|(theirs, ours)| theirs == ours);
     let Some(paper) = entry.paper else {
-        return Agreement {
-            same_direction: None,
-            same_decision: None,
-            overlap: None,
-            widths: None,
-            words: "the paper gives no number".to_owned(),
-        };
+        let words = "the paper gives no number".to_owned();
+        return Agreement { same_decision, words, ..Agreement::default() };
     };
-    let same_direction = paper == 0.0 || (paper > 0.0) == (ours.value > 0.0);
+    let counted = matches!(entry.statistic, Statistic::Deviation | Statistic::BelowZero)
+        || entry.compare == Compare::Difference;
+    let by_factor = entry.compare == Compare::Factor;
+    let is_directed = !(counted || by_factor) || entry.neutral.is_some();
+    let neutral = entry.neutral.unwrap_or(0.0);
+    let same_direction = paper == neutral || (paper > neutral) == (ours.value > neutral);
     let overlap = match (entry.interval, ours.interval) {
-        (Some(theirs), Some(mine)) => Some(theirs[0] <= mine[1] && mine[0] <= theirs[1]),
+        (Some(theirs), Some(mine)) if entry.compare != Compare::Sign => {
+            Some(theirs[0] <= mine[1] && mine[0] <= theirs[1])
+        }
         _ => None,
     };
     let width = entry.interval.map(|[low, high]| high - low).filter(|w| *w > 0.0);
-    let widths = width.map(|w| (ours.value - paper) / w);
+    let widths = width.filter(|_| entry.compare == Compare::Size).map(|w| (ours.value - paper) / w);
+    let factor = (by_factor && paper != 0.0).then(|| ours.value / paper);
+    let mut words = if let Some(factor) = factor {
+        let side = match (entry.neutral, same_direction) {
+            (None, _) => String::new(),
+            (Some(side), true) => format!("same side of {side}, "),
+            (Some(side), false) => format!("other side of {side}, "),
+        };
+        format!("{side}{} times the paper's", backcut_text::format::number(factor))
+    } else if counted {
+        difference(ours.value, paper)
+    } else {
+        direction(entry, ours, same_direction, overlap)
+    };
+    if entry.compare == Compare::Sign {
+        words += "; sizes do not compare";
+    }
+    let same_direction = is_directed.then_some(same_direction);
+    Agreement { same_direction, same_decision, overlap, widths, factor, words }
+}
+
+fn difference(ours: f64, paper: f64) -> String {
+    let size = if ours.abs() > paper.abs() { "larger" } else { "smaller" };
+    if ours == paper {
+        return "the same".to_owned();
+    }
+    format!("{size} by {}", backcut_text::format::number((ours - paper).abs()))
+}
+
+/// Direction and, where they compare, sizes and intervals in words.
+fn direction(entry: &Entry, ours: &Ours, is_same: bool, overlap: Option<bool>) -> String {
     let open = |interval: Option<[f64; 2]>| interval.is_some_and(|[l, h]| l <= 0.0 && 0.0 <= h);
     let unresolved = (open(entry.interval), open(ours.interval));
-    let size = if ours.value.abs() > paper.abs() { "larger" } else { "smaller" };
-    let counted = entry.statistic != Statistic::Mean;
-    let words = match (same_direction, overlap) {
-        _ if counted => {
-            format!("{size} by {}", backcut_text::format::number((ours.value - paper).abs()))
-        }
+    let size =
+        if ours.value.abs() > entry.paper.unwrap_or_default().abs() { "larger" } else { "smaller" };
+    match (is_same, overlap) {
         (true, _) if unresolved == (true, true) => "same direction, both unresolved".to_owned(),
         (false, _) if unresolved == (true, true) => "opposite signs, both unresolved".to_owned(),
+        (true, None) if entry.compare == Compare::Sign => match unresolved {
+            (_, true) => "same direction, ours unresolved".to_owned(),
+            (true, _) => "same direction, the paper's unresolved".to_owned(),
+            _ => "same direction".to_owned(),
+        },
         (true, Some(true)) if unresolved.1 => "same direction, ours unresolved".to_owned(),
         (true, Some(true)) if unresolved.0 => "same direction, the paper's unresolved".to_owned(),
         (true, Some(true)) => "same direction, intervals overlap".to_owned(),
@@ -242,14 +277,7 @@ pub fn agreement(entry: &Entry, ours: &Ours) -> Agreement {
         (false, Some(true)) => "opposite signs, intervals overlap".to_owned(),
         (false, _) if unresolved.1 => "opposite signs, ours unresolved".to_owned(),
         (false, _) => "opposite direction".to_owned(),
-    };
-    let words = if counted && ours.value == paper { "the same".to_owned() } else { words };
-    // "supported, not confirmed by the exact test" is the same decision: the interval decides.
-    let paper_decided: Option<Verdict> = entry.decision.parse().ok();
-    let decided = ours.verdict.as_ref().and_then(Judgement::verdict).map(Verdict::by_interval);
-    let same_decision = paper_decided.zip(decided).map(|(theirs, ours)| theirs == ours);
-    let same_direction = (!counted).then_some(same_direction);
-    Agreement { same_direction, same_decision, overlap, widths, words }
+    }
 }
 
 #[cfg(test)]

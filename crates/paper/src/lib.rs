@@ -21,6 +21,7 @@
 
 pub mod compare;
 mod figures;
+mod measured;
 mod page;
 pub mod paper;
 mod reproduction;

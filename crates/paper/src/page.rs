@@ -1,13 +1,20 @@
 //! The page beside the paper, from top to bottom.
 
 use backcut_report::page::Page;
-use backcut_report::{ReportError, table};
+use backcut_report::{ReportError, Table, table};
 use backcut_text::format::NONE;
 
 use crate::Reproduction;
-use crate::figures::FIGURES;
+use crate::figures::{FIGURES, is_of_the_vessel};
+use crate::paper::Subject;
+use crate::reproduction::VESSEL;
 
 const TITLE: &str = "What does a memory cut cost?";
+
+/// How many rows have a value of ours, which stands in the third column.
+fn has_ours(table: &Table) -> usize {
+    table.rows.iter().filter(|row| row[2] != NONE).count()
+}
 
 impl Reproduction {
     /// One self-contained HTML page with every figure and table.
@@ -24,17 +31,32 @@ impl Reproduction {
         let (headline, _) = FIGURES[0];
         page.figure(headline, self.figure(headline));
         page.section("summary", "Ours and the paper's");
-        page.table(&self.table("summary")?, true);
+        page.table(&self.claims_about(Subject::Quadrotor), true);
         page.section("figures", "Figures");
-        for (name, _) in &FIGURES[1..] {
+        let (vessel, others): (Vec<&str>, Vec<&str>) =
+            FIGURES[1..].iter().map(|(name, _)| *name).partition(|name| is_of_the_vessel(name));
+        for name in others {
             page.figure(name, self.figure(name));
         }
         page.figures_left_out();
+        page.section("vessel", "The vessel");
+        page.paragraph("", VESSEL);
+        for name in vessel {
+            page.figure(name, self.figure(name));
+        }
+        page.figures_left_out();
+        let claims = self.claims_about(Subject::Vessel);
+        if has_ours(&claims) == 0 {
+            let about = format!("none of {} has a value here", claims.rows.len());
+            page.folded(&claims, &about);
+        } else {
+            page.table(&claims, true);
+        }
         page.section("tables", "Tables");
         page.paragraph("", "Ours beside every number of the paper that has one here.");
         for paper_table in &self.paper.tables {
             let content = self.table(&paper_table.name)?;
-            let ours = content.rows.iter().filter(|row| row[2] != NONE).count();
+            let ours = has_ours(&content);
             let about = format!("{ours} of {} rows have a value here", content.rows.len());
             page.folded(&content, &about);
         }

@@ -83,6 +83,16 @@ pub struct Entry {
     pub expression: Option<String>,
     /// Ours: a measured quantity.
     pub measure: Option<Measure>,
+    /// Ours: an error along training.
+    pub curve: Option<Curve>,
+    /// Ours: the share of these arms' updates that were clipped.
+    #[serde(default)]
+    pub clipped: Vec<String>,
+    /// Why nothing here measures it.
+    pub absent: Option<String>,
+    /// What the claim is about.
+    #[serde(default)]
+    pub system: Subject,
     /// Names (`family/contrast`) under which a study's analysis holds it.
     #[serde(default)]
     pub names: Vec<String>,
@@ -92,6 +102,15 @@ pub struct Entry {
     /// What ours is multiplied by to have the paper's unit.
     #[serde(default = "one")]
     pub scale: f64,
+    /// What a judged contrast is raised by to be the paper's quantity, in the paper's unit: a study that tests a
+    /// ratio against 0.1 judges the ratio less 0.1.
+    #[serde(default)]
+    pub shift: f64,
+    /// What of the two numbers can be compared.
+    #[serde(default)]
+    pub compare: Compare,
+    /// Where the direction turns, if not at zero: a ratio says something by being above or below one.
+    pub neutral: Option<f64>,
     /// The unit.
     pub unit: String,
     /// The paper's value.
@@ -113,20 +132,57 @@ fn one() -> f64 {
     1.0
 }
 
-/// What is made of the values per source.
+/// Which half of the paper a claim belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// The quadrotor, or the analytic system beside it.
+    #[default]
+    Quadrotor,
+    /// The vessel: here other ships than the paper's.
+    Vessel,
+}
+
+/// What of the paper's number and ours can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compare {
+    /// Sign, size and intervals.
+    #[default]
+    Size,
+    /// Sign and decision: errors of other ships have sizes of their own.
+    Sign,
+    /// How many times the paper's ours is. A quantity that cannot be negative has a direction only if something
+    /// other than zero is neutral.
+    Factor,
+    /// How far apart they are; for cosines and counts.
+    Difference,
+}
+
+/// What is made of the values per source or state.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
     /// Their mean, with an interval.
     #[default]
     Mean,
+    /// Their median.
+    Median,
+    /// The least of them.
+    Least,
+    /// The greatest of them.
+    Greatest,
     /// Their standard deviation.
     Deviation,
     /// How many are below zero.
     BelowZero,
+    /// Their rank correlation with the measure's `against`.
+    Spearman,
 }
 
 /// A measured quantity: its mean over some conditions, minus its mean over others.
+///
+/// Every source has one value; an entry that names several arms or cuts has one for each of them, a state's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
@@ -134,10 +190,25 @@ pub struct Measure {
     pub quantity: Vec<String>,
     /// The arm whose state was measured.
     pub arm: Option<String>,
+    /// Several arms, each with values of its own.
+    #[serde(default)]
+    pub arms: Vec<String>,
     /// The cut.
     pub cut: Option<String>,
-    /// The part.
+    /// Several cuts, each with values of its own.
+    #[serde(default)]
+    pub cuts: Vec<String>,
+    /// The part; a star at its start or end stands for anything.
     pub part: Option<String>,
+    /// What is made of the parts that a star stands for.
+    #[serde(default)]
+    pub within: Within,
+    /// The update after which the state was measured; the last one if none is named.
+    pub update: Option<u64>,
+    /// What every value is divided by.
+    pub over: Option<Other>,
+    /// What the values are correlated with.
+    pub against: Option<Other>,
     /// Conditions to average.
     pub at: Vec<String>,
     /// Conditions whose average is taken off.
@@ -145,10 +216,74 @@ pub struct Measure {
     pub minus: Vec<String>,
 }
 
+/// What is made of several parts of one state.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Within {
+    /// Their median.
+    #[default]
+    Median,
+    /// Their 95th percentile.
+    P95,
+    /// Their sum.
+    Sum,
+}
+
+/// Another value of the same state: what it does not name is as in the measure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Other {
+    /// The quantity.
+    pub quantity: Option<String>,
+    /// The cut.
+    pub cut: Option<String>,
+    /// The part.
+    pub part: Option<String>,
+}
+
+/// The error of an arm at one update.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// The arm.
+    pub arm: String,
+    /// The condition.
+    pub condition: String,
+    /// The update.
+    pub update: u64,
+    /// Less the error of another arm.
+    pub minus_arm: Option<String>,
+    /// Divided by the same arm's error at another update.
+    pub over_update: Option<u64>,
+    /// Divided by the error of the plain prediction that another study measured on the same panel.
+    pub over_reference: Option<Plain>,
+}
+
+/// Where the error of a plain prediction was measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plain {
+    /// The study.
+    pub study: String,
+    /// The arm whose panel it was.
+    pub arm: String,
+}
+
 impl Paper {
     /// Reads the embedded file.
     pub fn load() -> Result<Self, PaperError> {
         toml::from_str(TEXT).map_err(|error| PaperError(error.to_string()))
+    }
+
+    /// The claim of this name.
+    pub fn claim(&self, id: &str) -> Option<&Entry> {
+        self.claims.iter().find(|claim| claim.id == id)
+    }
+
+    /// The published value of a table's row.
+    pub fn cell(&self, table: &str, id: &str, condition: &str) -> Option<f64> {
+        let rows = &self.tables.iter().find(|t| t.name == table)?.rows;
+        rows.iter().find(|row| row.id == id && row.condition == condition)?.paper
     }
 
     /// The published value of an expression in a table.
@@ -175,9 +310,17 @@ mod tests {
             if let Some(text) = &entry.expression {
                 assert!(Contrast::parse(text).is_ok(), "{text}");
             }
-            let ways = [entry.expression.is_some(), entry.measure.is_some()];
-            assert!(ways != [true, true], "{}", entry.id);
-            assert!(ways != [false, false] || !entry.names.is_empty(), "{}", entry.id);
+            let ways = [
+                entry.expression.is_some(),
+                entry.measure.is_some(),
+                entry.curve.is_some(),
+                !entry.clipped.is_empty(),
+                entry.absent.is_some(),
+            ];
+            let ways = ways.iter().filter(|way| **way).count();
+            assert!(ways == 1 || (ways == 0 && !entry.names.is_empty()), "{}", entry.id);
+            let correlated = entry.measure.as_ref().is_some_and(|m| m.against.is_some());
+            assert_eq!(entry.statistic == Statistic::Spearman, correlated, "{}", entry.id);
             if let (Some(value), Some([low, high])) = (entry.paper, entry.interval) {
                 assert!(low <= value && value <= high, "{} {}", entry.id, entry.condition);
             }

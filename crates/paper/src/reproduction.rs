@@ -7,10 +7,14 @@ use std::fmt::Write as _;
 
 use crate::compare::{Agreement, Ours, agreement, ours};
 use crate::figures::design::DesignEdges;
-use crate::paper::{Entry, Paper, PaperError};
+use crate::paper::{Entry, Paper, PaperError, Subject};
 use crate::tables::{our_text, paper_text};
 use backcut_report::Results;
 use backcut_text::escape::markdown;
+
+/// What stands above everything about the vessel.
+pub(crate) const VESSEL: &str = "The paper's ship tracks are private; these are other ships. Errors in km² therefore compare by sign \
+    and decision alone, relative quantities by how many times the paper's ours are.";
 
 /// Our results, with the paper's values to set beside them.
 #[derive(Debug)]
@@ -40,8 +44,11 @@ impl Reproduction {
     }
 }
 
+/// A claim with a value here.
+type Answer<'p> = (&'p Entry, Ours, Agreement);
+
 fn markdown_page(results: &Results, paper: &Paper) -> String {
-    let mut answered: Vec<(&Entry, Ours, Agreement)> = Vec::new();
+    let mut answered: Vec<Answer<'_>> = Vec::new();
     let mut open: Vec<(&Entry, String)> = Vec::new();
     for entry in &paper.claims {
         match ours(results, entry) {
@@ -56,37 +63,25 @@ fn markdown_page(results: &Results, paper: &Paper) -> String {
         "# Reproduction\n\nWritten by `backcut report reproduction`: every result of ours is read from the collected tables. \
          The paper's values are those it publishes; where it gives none, a dash stands.\n\n",
     );
-    let counted = answered.iter().filter(|(_, _, a)| a.same_direction.is_some()).count();
-    let agreeing = answered.iter().filter(|(_, _, a)| a.same_direction == Some(true)).count();
-    let decided = answered.iter().filter(|(_, _, a)| a.same_decision.is_some()).count();
-    let alike = answered.iter().filter(|(_, _, a)| a.same_decision == Some(true)).count();
-    let paired = answered.iter().filter(|(_, _, a)| a.overlap.is_some()).count();
-    let overlapping = answered.iter().filter(|(_, _, a)| a.overlap == Some(true)).count();
-    let _ = writeln!(
-        out,
-        "{} of {} claims have a value here. Of {counted} with a direction, {agreeing} have the paper's; of {decided} \
-         that both decide, {alike} are decided alike; of {paired} with two intervals, {overlapping} overlap.\n",
-        answered.len(),
-        paper.claims.len()
-    );
+    let count = |subject| paper.claims.iter().filter(|claim| claim.system == subject).count();
+    let (vessel, other): (Vec<_>, Vec<_>) =
+        answered.into_iter().partition(|(entry, ..)| entry.system == Subject::Vessel);
+    let tally =
+        tally(&other, "about the quadrotor and the analytic system ", count(Subject::Quadrotor));
+    let _ = writeln!(out, "{tally}\n");
     out.push_str(
         "| | claim | the paper's | ours | same direction? | same decision? | intervals overlap? | our status |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
-    for (entry, ours, agreement) in &answered {
-        let cells = [
-            entry.id.clone(),
-            entry.text.clone(),
-            with_kind(&paper_text(entry), &entry.kind),
-            with_kind(&our_text(entry, ours), &ours.kind),
-            yes_or_no(agreement.same_direction),
-            yes_or_no(agreement.same_decision),
-            yes_or_no(agreement.overlap),
-            ours.standing(),
-        ];
+    for (entry, ours, agreement) in &other {
+        let [id, text, paper, mine] = both(entry, ours);
+        let answers = [agreement.same_direction, agreement.same_decision, agreement.overlap];
+        let [direction, decision, overlap] = answers.map(yes_or_no);
+        let cells = [id, text, paper, mine, direction, decision, overlap, ours.standing()];
         let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
     }
-    differences(&mut out, &answered);
+    vessel_section(&mut out, &vessel, count(Subject::Vessel));
+    differences(&mut out, other.iter().chain(&vessel));
     if !open.is_empty() {
         out.push_str("\n## Without a value here\n\n");
         for (entry, why) in &open {
@@ -102,6 +97,54 @@ fn markdown_page(results: &Results, paper: &Paper) -> String {
     out
 }
 
+/// How many claims have a value, and how many of these agree with the paper's.
+fn tally(answered: &[Answer<'_>], what: &str, claims: usize) -> String {
+    let share = |answer: fn(&Agreement) -> Option<bool>| {
+        let answers: Vec<bool> = answered.iter().filter_map(|(_, _, a)| answer(a)).collect();
+        (answers.len(), answers.iter().filter(|yes| **yes).count())
+    };
+    let (counted, agreeing) = share(|a| a.same_direction);
+    let (decided, alike) = share(|a| a.same_decision);
+    let (paired, overlapping) = share(|a| a.overlap);
+    let sizes = match share(Agreement::same_size) {
+        (0, _) => String::new(),
+        (sized, near) => {
+            format!(
+                " Of {sized} that compare by a factor, {near} lie within a factor of two of the paper's."
+            )
+        }
+    };
+    format!(
+        "{} of {claims} claims {what}have a value here. Of {counted} with a direction, {agreeing} have the paper's; of {decided} \
+         that both decide, {alike} are decided alike; of {paired} with two intervals, {overlapping} overlap.{sizes}",
+        answered.len(),
+    )
+}
+
+/// Name, text, the paper's value and ours.
+fn both(entry: &Entry, ours: &Ours) -> [String; 4] {
+    let paper = with_kind(&paper_text(entry), &entry.kind);
+    [entry.id.clone(), entry.text.clone(), paper, with_kind(&our_text(entry, ours), &ours.kind)]
+}
+
+/// The vessel's claims, if any has a value: sizes stand in words, since few of them have intervals.
+fn vessel_section(out: &mut String, answered: &[Answer<'_>], claims: usize) {
+    if answered.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## The vessel\n\n{VESSEL}\n\n{}\n", tally(answered, "", claims));
+    out.push_str(
+        "| | claim | the paper's | ours | agreement | same decision? | our status |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (entry, ours, agreement) in answered {
+        let [id, text, paper, mine] = both(entry, ours);
+        let decision = yes_or_no(agreement.same_decision);
+        let cells = [id, text, paper, mine, agreement.words.clone(), decision, ours.standing()];
+        let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
+    }
+}
+
 fn with_kind(value: &str, kind: &str) -> String {
     if kind.is_empty() { value.to_owned() } else { format!("{value} ({kind})") }
 }
@@ -110,11 +153,12 @@ fn yes_or_no(answer: Option<bool>) -> String {
     answer.map_or(backcut_text::format::NONE, |yes| if yes { "yes" } else { "no" }).to_owned()
 }
 
-fn differences(out: &mut String, answered: &[(&Entry, Ours, Agreement)]) {
+fn differences<'a>(out: &mut String, answered: impl Iterator<Item = &'a Answer<'a>>) {
     out.push_str("\n## Where we differ\n\n");
     let mut any = false;
     for (entry, ours, agreement) in answered {
-        let verdicts = [agreement.same_direction, agreement.same_decision, agreement.overlap];
+        let Agreement { same_direction, same_decision, overlap, .. } = agreement;
+        let verdicts = [*same_direction, *same_decision, *overlap, agreement.same_size()];
         if !verdicts.contains(&Some(false)) {
             continue;
         }

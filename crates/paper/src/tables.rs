@@ -5,21 +5,23 @@ use std::fmt::Write as _;
 use crate::compare::{Ours, agreement, ours};
 use backcut_report::{ReportError, Table};
 use backcut_text::escape::csv;
-use backcut_text::format::{NONE, estimate, exact, fixed};
+use backcut_text::format::{NONE, estimate, exact, fixed, number};
 
 use crate::Reproduction;
-use crate::paper::{Entry, Paper, PaperTable, Statistic};
+use crate::paper::{Entry, Paper, PaperTable, Statistic, Subject};
 use crate::words::{condition, published};
 use backcut_report::Results;
 
 /// The table of all claims.
 const SUMMARY: (&str, &str) = ("summary", "every claim: ours, the paper's, agreement, status");
+/// Those of them that are about the vessel.
+const VESSEL: (&str, &str) = ("vessel", "every claim about the vessel, likewise");
 
 impl Paper {
     /// Every table that can be made beside ours: its name and what it shows.
     pub fn table_names(&self) -> Vec<(&str, &str)> {
         let tables = self.tables.iter().map(|t| (t.name.as_str(), t.title.as_str()));
-        std::iter::once(SUMMARY).chain(tables).collect()
+        [SUMMARY, VESSEL].into_iter().chain(tables).collect()
     }
 }
 
@@ -27,13 +29,29 @@ impl Reproduction {
     /// Makes a table.
     pub fn table(&self, name: &str) -> Result<Table, ReportError> {
         if name == SUMMARY.0 {
-            return Ok(summary(&self.results, &self.paper));
+            let title = "Claims: ours and the paper's";
+            return Ok(summary(&self.results, name, title, self.paper.claims.iter()));
+        }
+        if name == VESSEL.0 {
+            return Ok(self.claims_about(Subject::Vessel));
         }
         let found = self.paper.tables.iter().find(|t| t.name == name);
         let known = self.paper.table_names().into_iter().map(|(name, _)| name);
         found
             .map(|t| comparison(&self.results, t))
             .ok_or_else(|| ReportError::unknown("table", name, known))
+    }
+}
+
+impl Reproduction {
+    /// The claims about one of the systems.
+    pub(crate) fn claims_about(&self, subject: Subject) -> Table {
+        let (name, title) = match subject {
+            Subject::Quadrotor => ("quadrotor", "Claims: ours and the paper's"),
+            Subject::Vessel => (VESSEL.0, "Claims about the vessel: ours and the paper's"),
+        };
+        let claims = self.paper.claims.iter().filter(|claim| claim.system == subject);
+        summary(&self.results, name, title, claims)
     }
 }
 
@@ -69,14 +87,19 @@ fn with_unit(value: &str, unit: &str) -> String {
 }
 
 /// One row per claim.
-fn summary(results: &Results, paper: &Paper) -> Table {
+fn summary<'a>(
+    results: &Results,
+    name: &str,
+    title: &str,
+    claims: impl Iterator<Item = &'a Entry>,
+) -> Table {
     let (mut rows, mut absent) = (Vec::new(), Vec::new());
     let mut values = per_source_header();
-    for entry in &paper.claims {
+    for entry in claims {
         let text = entry.text.clone();
         match ours(results, entry) {
             Ok(ours) => {
-                add_sources(&mut values, "summary", entry, &ours);
+                add_sources(&mut values, name, entry, &ours);
                 rows.push(vec![
                     entry.id.clone(),
                     text,
@@ -101,8 +124,8 @@ fn summary(results: &Results, paper: &Paper) -> Table {
     rows.extend(absent); // what has no value is said, below what has one
     let columns = ["", "claim", "ours", "the paper's", "agreement", "our status"];
     Table {
-        name: "summary".into(),
-        title: "Claims: ours and the paper's".into(),
+        name: name.into(),
+        title: title.into(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
         notes: vec![
@@ -119,6 +142,7 @@ fn comparison(results: &Results, table: &PaperTable) -> Table {
     let mut rows = Vec::new();
     let mut values = per_source_header();
     let (mut missing, mut left_out): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut has_factors = false;
     for entry in &table.rows {
         let at =
             if entry.condition.is_empty() { NONE.to_owned() } else { condition(&entry.condition) };
@@ -127,8 +151,11 @@ fn comparison(results: &Results, table: &PaperTable) -> Table {
             Ok(ours) => {
                 add_sources(&mut values, &table.name, entry, &ours);
                 left_out.extend(ours.missing.iter().cloned());
-                let widths = agreement(entry, &ours).widths;
-                let widths = widths.map_or_else(|| NONE.to_owned(), |w| fixed(w, 2));
+                let agreement = agreement(entry, &ours);
+                has_factors |= agreement.factor.is_some();
+                let factor = agreement.factor.map(|f| format!("{} ×", number(f)));
+                let widths = agreement.widths.map(|w| fixed(w, 2)).or(factor);
+                let widths = widths.unwrap_or_else(|| NONE.to_owned());
                 vec![our_text(entry, &ours), paper_text(entry), widths, ours.n.to_string()]
             }
             Err(why) => {
@@ -144,6 +171,9 @@ fn comparison(results: &Results, table: &PaperTable) -> Table {
         "The paper's intervals: {}. Difference: (ours - the paper's) / width of the paper's interval.",
         table.intervals
     )];
+    if has_factors {
+        notes.push("A number with × is ours / the paper's.".to_owned());
+    }
     left_out.sort();
     left_out.dedup();
     if !left_out.is_empty() {
@@ -173,6 +203,10 @@ fn per_source_header() -> String {
 
 fn add_sources(out: &mut String, table: &str, entry: &Entry, ours: &Ours) {
     let place = [table, &entry.id, &entry.text, &entry.condition].map(csv).join(",");
+    if ours.values.is_empty() && ours.n > 0 {
+        let (value, unit) = (exact(ours.value), csv(&entry.unit));
+        let _ = writeln!(out, "{place},all {},{value},{unit}", ours.n);
+    }
     for (source, value) in &ours.values {
         let _ = writeln!(out, "{place},{},{},{}", csv(source), exact(*value), csv(&entry.unit));
     }

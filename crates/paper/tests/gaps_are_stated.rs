@@ -14,7 +14,7 @@ fn a_single_small_study_makes_a_page_that_names_what_is_absent() {
     let html = results.page(None).unwrap();
     assert!(html.contains("id=\"figure-memory-value\""));
     assert!(html.contains("id=\"figure-segments\""));
-    for absent in ["noninferiority", "seven-point", "masking"] {
+    for absent in ["noninferiority", "seven-point", "masking", "vessel-layers", "vessel-noise"] {
         assert!(html.contains(&format!("<li><b>{absent}</b>: study")), "{absent}");
     }
     assert!(html.contains("No ledger was collected"));
@@ -28,7 +28,7 @@ fn a_single_small_study_makes_a_page_that_names_what_is_absent() {
 fn every_study_taken_away_alone_leaves_a_page() {
     let whole = tempfile::tempdir().unwrap();
     common::write_results(whole.path());
-    for absent in ["c5", "c6", "c2"] {
+    for absent in ["c5", "c6", "c2", "b1", "b2", "b3", "b5", "b7", "d1", "e6"] {
         let moved = tempfile::tempdir().unwrap();
         fs::rename(whole.path().join(absent), moved.path().join(absent)).unwrap();
         let results = common::open(whole.path());

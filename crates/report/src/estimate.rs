@@ -70,6 +70,8 @@ pub struct Pick<'a> {
     pub cut: Option<&'a str>,
     /// The part.
     pub part: Option<&'a str>,
+    /// The update; of several, the last one of each source.
+    pub update: Option<u64>,
 }
 
 /// Measured rows of one quantity at one place: update, sum and count by source.
@@ -150,11 +152,11 @@ impl Results {
             wanted.is_none_or(|w| w == found.unwrap_or_default())
         };
         let mut found = BySource::default();
-        for row in self.study(study).iter().flat_map(|s| &s.measurements) {
-            if row.quantity == pick.quantity
-                && fits(pick.arm, Some(&row.arm))
+        for row in self.study(study).iter().flat_map(|s| s.measured(pick.quantity)) {
+            if fits(pick.arm, Some(&row.arm))
                 && fits(pick.cut, row.cut.as_deref())
                 && fits(pick.part, row.part.as_deref())
+                && pick.update.is_none_or(|update| update == row.update)
                 && canonical_condition(&row.condition) == condition
             {
                 found.add(row);

@@ -1,10 +1,11 @@
 //! What a memory cut does to the gradient, under full and one-step physical credit.
 
+use super::holding;
 use super::quantities::{ALL, GRADIENT_COSINE, GRADIENT_DIFFERENCE, GRADIENT_RATIO};
 use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
 use backcut_report::data::Data;
 use backcut_report::estimate::Pick;
-use backcut_report::results::{Results, Study};
+use backcut_report::results::Results;
 use backcut_report::{ReportError, ShowEstimate as _};
 
 const NAME: &str = "gradient";
@@ -18,17 +19,9 @@ const CUTS: [(&str, &str, Series); 4] = [
 ];
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
-    let holds = |s: &&Study| s.measurements.iter().any(|row| row.quantity == GRADIENT_DIFFERENCE);
-    let Some(study) = results.studies().find(holds) else {
-        let why = format!("no collected study holds `{GRADIENT_DIFFERENCE}`");
-        return Err(ReportError::missing(NAME, why));
-    };
-    let mut conditions: Vec<String> = study
-        .measurements
-        .iter()
-        .filter(|row| row.quantity == GRADIENT_DIFFERENCE)
-        .map(|row| row.condition.clone())
-        .collect();
+    let study = holding(results, NAME, &[GRADIENT_DIFFERENCE.to_owned()])?;
+    let mut conditions: Vec<String> =
+        study.measured(GRADIENT_DIFFERENCE).map(|row| row.condition.clone()).collect();
     let place = |c: &str| c.parse::<f64>().unwrap_or(f64::INFINITY);
     conditions.sort_by(|a, b| place(a).total_cmp(&place(b)).then(a.cmp(b)));
     conditions.dedup();

@@ -16,9 +16,11 @@ mod segments;
 mod seven_point;
 mod three_layers;
 mod updates;
+mod vessel;
 mod warm_change;
 
 use backcut_draw::{Drawing, Palette, Series};
+use backcut_report::results::Study;
 use backcut_report::{ReportError, Results};
 
 use crate::Reproduction;
@@ -37,7 +39,20 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("gradient", "what a memory cut does to the gradient"),
     ("updates", "interaction and placement through clip and AdamW"),
     ("design", "which derivative edges live under each cut"),
+    ("vessel-gradient", "the memory cut in gradients of single windows (vessel)"),
+    ("vessel-chain", "gains of the physical chain by lag (vessel)"),
+    ("vessel-ages", "the gradient by age, and its sum up to each age (vessel)"),
+    ("vessel-layers", "four-graph interaction by layer and along training (vessel)"),
+    ("vessel-placement", "F_SG against FD in gradients and updates (vessel)"),
+    ("vessel-learning", "four graphs after 400 and 800 updates, by stream (vessel)"),
+    ("vessel-horizon", "error along the horizon beside constant velocity (vessel)"),
+    ("vessel-noise", "the cost of F_SG by observation noise (vessel)"),
 ];
+
+/// Whether a figure is about the vessel.
+pub fn is_of_the_vessel(name: &str) -> bool {
+    name.starts_with("vessel-")
+}
 
 impl Reproduction {
     /// Makes a figure.
@@ -56,13 +71,16 @@ impl Reproduction {
             "gradient" => gradient::draw(results),
             "updates" => updates::draw(results),
             "design" => design::draw(&self.design),
-            _ => Err(ReportError::unknown("figure", name, FIGURES.iter().map(|(name, _)| *name))),
+            _ => self.vessel_figure(name).unwrap_or_else(|| {
+                let known = FIGURES.iter().map(|(name, _)| *name);
+                Err(ReportError::unknown("figure", name, known))
+            }),
         }
     }
 }
 
 /// The colours of the paper's arms, the same in every figure.
-const ARMS: [(&str, Series); 9] = [
+const ARMS: [(&str, Series); 11] = [
     ("FF", Series::BLUE),
     ("FF_b", Series::BLUE),
     ("F_SG", Series::VERMILION),
@@ -72,6 +90,8 @@ const ARMS: [(&str, Series); 9] = [
     ("FD", Series::PURPLE),
     ("F_SG_cont", Series::PURPLE),
     ("SEG", Series::SKY),
+    ("KF", Series::GREEN),
+    ("KD", Series::ORANGE),
 ];
 
 /// The series of an arm; all segment lengths share one.
@@ -88,6 +108,20 @@ fn first_of<'a>(
 ) -> Result<&'a str, ReportError> {
     studies.iter().copied().find(|s| results.study(s).is_some()).ok_or_else(|| {
         ReportError::missing(name, format!("study {} was not collected", studies.join(" or ")))
+    })
+}
+
+/// The first study of the quadrotor that holds one of some quantities.
+fn holding<'r>(
+    results: &'r Results,
+    name: &str,
+    quantities: &[String],
+) -> Result<&'r Study, ReportError> {
+    let holds = |study: &&Study| quantities.iter().any(|q| study.measured(q).next().is_some());
+    let is_other = |study: &&Study| !vessel::STUDIES.contains(&study.name.as_str());
+    results.studies().filter(is_other).find(holds).ok_or_else(|| {
+        let why = format!("no collected study holds `{}`", quantities.join("` or `"));
+        ReportError::missing(name, why)
     })
 }
 

@@ -25,3 +25,5 @@ pub const DONOR_COST: &str = "donor.cost";
 pub const MASKING: &str = "masking.relative";
 /// The part that stands for all parameters.
 pub const ALL: &str = "all";
+/// The error of the plain prediction on the panel.
+pub const PLAIN_ERROR: &str = "reference.error";

@@ -1,10 +1,11 @@
 //! What clip and AdamW make of differences between graphs: interaction and placement by layer.
 
+use super::holding;
 use super::quantities::{ALL, INTERACTION, LAYERS, PLACEMENT};
 use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
 use backcut_report::data::Data;
 use backcut_report::estimate::Pick;
-use backcut_report::results::{Results, Study};
+use backcut_report::results::Results;
 use backcut_report::{ReportError, ShowEstimate as _};
 
 const NAME: &str = "updates";
@@ -12,11 +13,7 @@ const NAME: &str = "updates";
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let of_layer = |quantity: &str| format!("{}.{quantity}", LAYERS[0].0);
     let wanted = [of_layer(INTERACTION), of_layer(PLACEMENT)];
-    let holds = |s: &&Study| s.measurements.iter().any(|row| wanted.contains(&row.quantity));
-    let Some(study) = results.studies().find(holds) else {
-        let why = format!("no collected study holds `{}`", wanted.join("` or `"));
-        return Err(ReportError::missing(NAME, why));
-    };
+    let study = holding(results, NAME, &wanted)?;
     let mut data = Data::default();
     let mut panels = Vec::new();
     for (quantity, title, cuts) in [

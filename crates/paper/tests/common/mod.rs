@@ -1,6 +1,8 @@
 //! Made-up results: deterministic, roughly of the paper's size, with failures, gaps and hostile strings.
 #![allow(dead_code, clippy::unwrap_used, reason = "made-up data; every test file uses a part")]
 
+pub mod vessel;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -210,6 +212,7 @@ fn write_measurements(
 
 /// The whole set of studies.
 pub fn write_results(folder: &Path) {
+    vessel::write_vessel(folder);
     let h = [
         ("H1", "[w1@0.20] - [FF@0.20]", "prespecified", 0.0021, [0.0019, 0.0023]),
         ("H2", "[F_SG@hidden] - [FF@hidden]", "prespecified", 0.0016, [0.0012, 0.0020]),

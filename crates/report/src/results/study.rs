@@ -187,6 +187,8 @@ pub struct Study {
     /// Facts about the run, flattened.
     pub about: Vec<(String, String)>,
     pub(super) cells: Cells,
+    /// Places of a quantity's rows among the measurements.
+    places: BTreeMap<String, Vec<usize>>,
 }
 
 const TABLES: [&str; 6] =
@@ -225,7 +227,15 @@ impl Study {
         let judged = judged.into_iter().map(Judged::from);
         let mut measurements: Vec<MeasurementRow> = rows(&folder.join("measurements.csv"))?;
         measurements.extend(costs(&folder.join(COST))?);
+        let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (place, row) in measurements.iter().enumerate() {
+            match places.get_mut(&row.quantity) {
+                Some(known) => known.push(place),
+                None => drop(places.insert(row.quantity.clone(), vec![place])),
+            }
+        }
         Ok(Self {
+            places,
             curves: rows(&folder.join("curves.csv"))?,
             analysis: judged.chain(agreements.into_iter().map(Judged::from)).collect(),
             measurements,
@@ -237,6 +247,12 @@ impl Study {
             endpoints,
             cells,
         })
+    }
+
+    /// The rows of a measured quantity, in the order of the table.
+    pub fn measured(&self, quantity: &str) -> impl Iterator<Item = &MeasurementRow> {
+        let places = self.places.get(quantity).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|place| &self.measurements[*place])
     }
 
     /// A fact about the run.
