@@ -67,8 +67,7 @@ impl Built {
             SettingsError::new(format!("the {}'s settings: {error}", S::NAME), error.hint())
         })?;
         let resolved = as_json(&settings)?;
-        let given = without_defaults::<S>(&choice.settings, &resolved);
-        is_taken_over(S::NAME, "", &given, &resolved, &as_json(&S::default())?)?;
+        is_taken_over::<S>("", &choice.settings, &resolved, &as_json(&S::default())?)?;
         let data = System::<f32>::data_hash(&system);
         if choice.data.is_some() && choice.data != data {
             let (asked, found) = (choice.data.as_deref(), data.as_deref());
@@ -139,78 +138,27 @@ fn as_json<S: Settings>(settings: &S) -> Result<Value, SettingsError> {
         .map_err(|error| SettingsError::new(format!("no JSON: {error}"), "use finite numbers"))
 }
 
-/// What was given, without keys that settings do not write because they have the value they would have anyway.
-fn without_defaults<S: Settings>(given: &Value, resolved: &Value) -> Value {
-    let mut kept = given.clone();
-    for path in paths(given) {
-        if at(resolved, &path).is_some() {
-            continue;
-        }
-        let (mut fewer, mut spoilt) = (kept.clone(), kept.clone());
-        remove(&mut fewer, &path);
-        put(&mut spoilt, &path, serde_json::json!({ "nobody has such a setting": [] }));
-        let written = |value: &Value| {
-            let settings = serde_json::from_value::<S>(value.clone()).ok()?;
-            as_json(&settings).ok()
-        };
-        // A key that may say anything is one that nobody reads.
-        let is_read = written(&spoilt) != written(&kept);
-        if is_read && written(&fewer).is_some() && written(&fewer) == written(&kept) {
-            kept = fewer;
-        }
-    }
-    kept
-}
-
-/// Every key of nested objects, as the way to it.
-fn paths(value: &Value) -> Vec<Vec<String>> {
-    let Value::Object(map) = value else { return Vec::new() };
-    let mut all = Vec::new();
-    for (key, inner) in map {
-        all.push(vec![key.clone()]);
-        let below = paths(inner).into_iter();
-        all.extend(below.map(|path| [vec![key.clone()], path].concat()));
-    }
-    all
-}
-
-fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, key| value.get(key))
-}
-
-fn put(value: &mut Value, path: &[String], new: Value) {
-    let Some((last, way)) = path.split_last() else { return };
-    let parent = way.iter().try_fold(value, |value, key| value.get_mut(key));
-    if let Some(Value::Object(map)) = parent {
-        map.insert(last.clone(), new);
-    }
-}
-
-fn remove(value: &mut Value, path: &[String]) {
-    let Some((last, way)) = path.split_last() else { return };
-    let parent = way.iter().try_fold(value, |value, key| value.get_mut(key));
-    if let Some(Value::Object(map)) = parent {
-        map.remove(last);
-    }
-}
-
-/// Every value that was given stands in what was resolved.
-fn is_taken_over(
-    system: &str,
+/// Every value that was given stands in what was resolved, or is one that settings leave out.
+fn is_taken_over<S: Settings>(
     path: &str,
     given: &Value,
     resolved: &Value,
     usual: &Value,
 ) -> Result<(), SettingsError> {
+    let system = S::NAME;
     if let (Value::Object(given), Value::Object(ours)) = (given, resolved) {
         for (key, value) in given {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let is_left_out = S::UNWRITTEN.iter().any(|(key, left)| *key == path && value == left);
+            if is_left_out {
+                continue;
+            }
             let Some(ours) = ours.get(key) else {
                 let known: Vec<&str> = ours.keys().map(String::as_str).collect();
                 let what = format!("{system} did not take over the setting `{path}`");
                 return Err(SettingsError::new(what, format!("it has {}", known.join(", "))));
             };
-            is_taken_over(system, &path, value, ours, usual.get(key).unwrap_or(&Value::Null))?;
+            is_taken_over::<S>(&path, value, ours, usual.get(key).unwrap_or(&Value::Null))?;
         }
         return Ok(());
     }

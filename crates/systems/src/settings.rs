@@ -106,6 +106,10 @@ pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'stat
     /// Options that commands offer for it.
     const FLAGS: &'static [Flag] = &[];
 
+    /// Values that settings leave out when they are written, since files of before there was a choice do not
+    /// have them: the key (`policy.mixer`) and the value that is left out.
+    const UNWRITTEN: &'static [(&'static str, &'static str)] = &[];
+
     /// What it builds.
     type System: System<f32> + System<f64> + 'static;
 

@@ -138,6 +138,9 @@ impl Settings for QuadrotorConfig {
         WINDOW,
     ];
 
+    const UNWRITTEN: &'static [(&'static str, &'static str)] =
+        &[("policy", "attention"), ("policy.mixer", "attention")];
+
     type System = Quadrotor;
 
     fn build(&mut self) -> Result<Quadrotor, SettingsError> {

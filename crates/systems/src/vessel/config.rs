@@ -266,6 +266,8 @@ impl Settings for VesselConfig {
         WINDOW,
     ];
 
+    const UNWRITTEN: &'static [(&'static str, &'static str)] = &[("policy", "attention")];
+
     type System = Vessel;
 
     fn build(&mut self) -> Result<Vessel, SettingsError> {

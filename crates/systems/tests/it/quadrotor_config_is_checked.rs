@@ -1,8 +1,9 @@
 //! Only sound configurations run; the others say what is wrong and what to do.
 
-use backcut_systems::System;
 use backcut_systems::quadrotor::{QuadrotorConfig, QuadrotorError, VelocityReading};
+use backcut_systems::{Catalogue, System, SystemChoice};
 use backcut_text::Hinted as _;
+use serde_json::json;
 
 #[test]
 fn readings_parse_and_print_in_one_form() {
@@ -75,4 +76,32 @@ fn the_default_policy_has_about_the_paper_s_number_of_weights() {
     let weights = System::<f32>::program(&system).layout().len();
     // The paper's has 94,324; its exact arrangement is not published.
     assert_eq!(weights, 92_676);
+}
+
+#[test]
+fn a_policy_is_chosen_by_its_memory() {
+    let build = |settings: serde_json::Value| {
+        let serde_json::Value::Object(settings) = settings else { panic!("a table") };
+        Catalogue::builtin().build(&SystemChoice::new("quadrotor", settings))
+    };
+    let usual = build(json!({})).unwrap();
+    assert!(usual.choice.settings["policy"].get("mixer").is_none(), "as before there were others");
+    // The usual one may be named, and changes nothing.
+    for named in [
+        json!({"policy": "attention"}),
+        json!({"policy": {"mixer": "attention", "steps": 32,
+        "width": 64, "layers": 2, "heads": 4, "hidden": 192, "initialisation": "gpt"}}),
+    ] {
+        assert_eq!(build(named).unwrap().choice, usual.choice);
+    }
+    for name in ["gru", "lstm", "ssm", "none"] {
+        let built = build(json!({"policy": name})).unwrap();
+        assert_eq!(built.choice.settings["policy"]["mixer"], name);
+        assert!(built.words.contains(name), "{}", built.words);
+        let again = build(built.choice.settings.clone()).unwrap();
+        assert_eq!(again.choice, built.choice);
+    }
+    let error = build(json!({"policy": "gru", "window": 1})).unwrap_err();
+    assert!(error.to_string().contains("remembers by `gru`"), "{error}");
+    assert!(build(json!({"policy": "grru"})).is_err());
 }

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use crate::common::{key, model, rollout, small, tap};
 use backcut_engine::oracle::{OracleInputs, OracleSpec, interpret};
 use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_systems::policy::Mixer;
 use backcut_systems::quadrotor::{QuadrotorConfig, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
 
@@ -32,7 +33,9 @@ fn inputs(rollout: &mut Rollout<f64>) -> OracleInputs {
     };
     let start = rollout.initial_mut("state").unwrap();
     let states = vec![start.chunks_exact(STATE).map(<[f64]>::to_vec).collect()];
+    let registers = program.registers().iter();
     OracleInputs {
+        registers: registers.map(|r| vec![vec![0.0; r.width]; rows]).collect(),
         inputs: program.inputs().map(|(name, width)| nested(tap(rollout, name), width)).collect(),
         states,
         ..OracleInputs::default()
@@ -45,6 +48,8 @@ fn norm(x: impl Iterator<Item = f64>) -> f64 {
 
 fn compare(config: QuadrotorConfig) {
     let window = config.window.map(NonZeroUsize::get);
+    let mixer = config.policy.mixer;
+    let is_attention = mixer == Mixer::Attention;
     let system = config.check().unwrap();
     let model = model::<f64>(&system, 2.0);
     let mut rollout = rollout::<f64>(&system, system.spec());
@@ -70,7 +75,12 @@ fn compare(config: QuadrotorConfig) {
         let error = difference / norm(oracle.gradient.iter().copied());
         assert!(error < 1e-10, "{cut}: {error:.1e}");
     }
-    if window != Some(1) {
+    let has_caches = is_attention && window != Some(1);
+    if !is_attention {
+        // What `FD` and `F_SG` do to a register depends on who reads it; both stop what `FF` passes on.
+        assert_ne!(workspace.gradient(0), workspace.gradient(2), "{mixer}");
+    }
+    if has_caches {
         // The cuts of the paper are six different gradients here: agreement is no accident.
         for (i, a) in CUTS[..6].iter().enumerate() {
             for (j, b) in CUTS[..i].iter().enumerate() {
@@ -88,6 +98,26 @@ fn with_a_noisy_reading() {
 #[test]
 fn with_hidden_velocity() {
     compare(tiny(VelocityReading::Hidden));
+}
+
+#[test]
+fn with_policies_that_remember_by_a_recurrence() {
+    for mixer in [Mixer::Gru, Mixer::Lstm, Mixer::Ssm] {
+        let mut config = tiny(VelocityReading::Noise(0.2));
+        config.policy.mixer = mixer;
+        compare(config);
+    }
+}
+
+#[test]
+fn without_memory_there_is_nothing_to_cut() {
+    let mut config = tiny(VelocityReading::Hidden);
+    config.policy.mixer = Mixer::None;
+    let system = config.check().unwrap();
+    let rollout = rollout::<f64>(&system, system.spec());
+    assert!(Cpu::detect().workspace(&rollout, &[Cut::FF, Cut::KF]).is_ok());
+    let error = Cpu::detect().workspace(&rollout, &[Cut::FD]).unwrap_err();
+    assert!(error.to_string().contains("FD"), "{error}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::common::{key, model, rollout, small_vessel, tap};
 use backcut_engine::oracle::{FixedValues, OracleInputs, OracleSpec, interpret};
 use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_systems::policy::Mixer;
 use backcut_systems::vessel::{Output, Phase, STATE, VesselConfig};
 use backcut_systems::{Stream, System};
 
@@ -32,6 +33,9 @@ fn told(rollout: &mut Rollout<f64>) -> (OracleInputs, OracleSpec) {
     let inputs = program.inputs().map(|(name, width)| nested(tap(rollout, name), rows, width));
     let inputs =
         OracleInputs { inputs: inputs.collect(), condition, states, ..OracleInputs::default() };
+    let registers = program.registers().iter();
+    let registers = registers.map(|r| vec![vec![0.0; r.width]; rows]).collect();
+    let inputs = OracleInputs { registers, ..inputs };
     let fed: Vec<String> = rollout.spec().fed.iter().map(|fed| fed.site.clone()).collect();
     let overrides = (fed.into_iter().map(|site| {
         let width = program.width(program.tap(&site).unwrap());
@@ -88,6 +92,15 @@ fn when_the_output_is_the_velocity_itself() {
     let config = VesselConfig { output: Output::Velocity, ..small_vessel(Phase::Rollout) };
     for (a, b, apart) in compare(config) {
         assert!(apart > 1e-6, "{a} and {b} are {apart:e} apart");
+    }
+}
+
+#[test]
+fn when_the_policy_remembers_by_a_recurrence() {
+    for policy in [Mixer::Gru, Mixer::Lstm, Mixer::Ssm] {
+        let apart = compare(VesselConfig { policy, ..small_vessel(Phase::Rollout) });
+        let of = |a: &str, b: &str| apart.iter().find(|x| (x.0, x.1) == (a, b)).unwrap().2;
+        assert!(of("F_SG", "FF") > 1e-6 && of("KF", "FF") > 1e-6, "{policy}: {apart:?}");
     }
 }
 
