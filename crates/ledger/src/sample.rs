@@ -42,6 +42,11 @@ impl Sample {
         })
     }
 
+    /// What is read of them, each once: an update, or a quantity at an update.
+    pub fn points(&self) -> BTreeSet<&str> {
+        self.cells.values().flat_map(|points| points.keys().map(String::as_str)).collect()
+    }
+
     /// The units, each once, in the order of their hashes.
     pub fn set(&self) -> BTreeSet<Hash> {
         self.units().map(|(_, unit)| unit).collect()

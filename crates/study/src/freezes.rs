@@ -124,7 +124,7 @@ fn opposed(entry: &Entry, predictions: &[Prediction]) -> String {
         let (units, cells) = (influential(one), cells(&one.sample));
         for other in predictions {
             let is_another = other.entry.hash != entry.hash || other.commitment != one.commitment;
-            if !is_another || influential(other) != units {
+            if !is_another || influential(other) != units || !read_the_same(one, other) {
                 continue;
             }
             let Some(theirs) = in_our_names(other, &one.sample) else { continue };
@@ -136,6 +136,18 @@ fn opposed(entry: &Entry, predictions: &[Prediction]) -> String {
         }
     }
     found.join("; ")
+}
+
+/// Whether two predictions are about errors, or about the same measured quantity: a unit that measures finds
+/// many. `name`, `name/part` and `name/part/cut` may be one.
+fn read_the_same(one: &Prediction, other: &Prediction) -> bool {
+    let quantities = |prediction: &Prediction| -> BTreeSet<Vec<String>> {
+        let points = prediction.sample.points().into_iter();
+        let quantity = points.map(|point| point.split_once(": ").map_or("", |(_, name)| name));
+        quantity.map(|name| name.split('/').map(str::to_owned).collect()).collect()
+    };
+    let (ours, theirs) = (quantities(one), quantities(other));
+    ours.iter().any(|ours| theirs.iter().any(|theirs| ours.iter().zip(theirs).all(|(a, b)| a == b)))
 }
 
 /// The units that a prediction depends on: cells without influence do not make it another one.

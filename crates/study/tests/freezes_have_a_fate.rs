@@ -96,3 +96,18 @@ fn opposite_predictions_on_the_same_results_are_named_and_no_others() {
         ]
     );
 }
+
+/// Units that measure find many quantities: one that rises says nothing against another that falls.
+#[test]
+fn predictions_about_different_quantities_do_not_oppose_each_other() {
+    let desk = Desk::new();
+    let measured = |name: &str, quantity: &str, contrast: &str| {
+        let text = tiny(name, contrast);
+        text.replace("[[families]]\n", &format!("[[families]]\nquantity = \"{quantity}\"\n"))
+    };
+    desk.freeze(&measured("one", "masking.relative/window 1", "R = [F_SG@0.20] > 0"));
+    desk.freeze(&measured("two", "masking.relative/window 2", "S = [F_SG@0.20] < 0"));
+    desk.freeze(&measured("any", "masking.relative", "T = [F_SG@0.20] < 0"));
+    let opposed: Vec<String> = desk.freezes().into_iter().map(|row| row.opposed).collect();
+    assert_eq!(opposed, ["`cost: R` by `cost: T` of any", "", "`cost: T` by `cost: R` of one"]);
+}
