@@ -136,7 +136,7 @@ fn renamed(finding: Finding, quantity: &str) -> Finding {
 /// are one stratum.
 fn units(system: &dyn System<f32>, rows: &[usize]) -> Units {
     let labels = rows.iter().map(|&row| {
-        let own = || ("".to_owned(), format!("{row}"));
+        let own = || (String::new(), format!("{row}"));
         system.panel_segment(row).unwrap_or_else(own)
     });
     pooled(labels.collect())

@@ -203,6 +203,8 @@ impl Catalogue {
             .with::<crate::quadrotor::QuadrotorConfig>()
             .with::<crate::analytic::AnalyticConfig>()
             .with::<crate::vessel::VesselConfig>()
+            .with::<crate::cart_pole::CartPole>()
+            .with::<crate::delayed_cue::DelayedCue>()
     }
 
     /// Adds a kind of system; one of the same name is replaced.

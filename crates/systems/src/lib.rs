@@ -10,7 +10,9 @@
 //! measurement, studies and commands see only that, so a user's own system is a first class citizen.
 
 pub mod analytic;
+pub mod cart_pole;
 mod catalogue;
+pub mod delayed_cue;
 mod optimizer;
 pub mod policy;
 pub mod quadrotor;

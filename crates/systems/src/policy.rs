@@ -5,7 +5,11 @@
 //! The memory edge of a recurrence is its hidden state, a register: `F_SG` is what `h.detach()` does in a loop of
 //! PyTorch.
 
-use backcut_engine::{Init, Trace, Var};
+use std::num::NonZeroUsize;
+
+use backcut_engine::{Init, MemoryReads, Trace, Var};
+
+use crate::settings::SettingsError;
 
 /// How weights start. The paper does not say; see the calibration page for what was tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -50,6 +54,17 @@ impl std::fmt::Display for Mixer {
 }
 
 impl Mixer {
+    /// What a forward with this window reads. Recurrences have no positions to choose from.
+    pub fn reads(self, window: Option<NonZeroUsize>) -> Result<MemoryReads, SettingsError> {
+        match window {
+            Some(_) if !self.is_usual() => Err(SettingsError::new(
+                format!("a window, but the policy remembers by `{self}`"),
+                "a window limits attention; a policy without memory is `policy = \"none\"`",
+            )),
+            _ => Ok(window.map_or(MemoryReads::All, MemoryReads::Window)),
+        }
+    }
+
     /// Whether it is the usual one, which files need not name.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()

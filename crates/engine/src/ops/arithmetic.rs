@@ -227,6 +227,7 @@ with_constant!(Div, div, |c| (1.0 / c, 0.0));
 impl<'t> Div<Var<'t>> for f64 {
     type Output = Var<'t>;
     #[track_caller]
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "the reciprocal is an instruction")]
     fn div(self, x: Var<'t>) -> Var<'t> {
         x.recip() * self
     }

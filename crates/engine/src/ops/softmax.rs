@@ -42,7 +42,9 @@ impl Operation for Softmax {
                 *y = (x - most).exp();
                 sum += *y;
             }
-            y.iter_mut().for_each(|y| *y = *y / sum);
+            for y in y {
+                *y = *y / sum;
+            }
         }
     }
 

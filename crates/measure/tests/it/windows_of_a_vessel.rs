@@ -16,7 +16,9 @@ fn vessel() -> Vessel {
 
 fn state(system: &Vessel) -> State<f32> {
     let mut params: Vec<f32> = System::<f32>::program(system).layout().initialise(5);
-    params.iter_mut().for_each(|p| *p *= 3.0);
+    for p in &mut params {
+        *p *= 3.0;
+    }
     State { update: 0, moments: Moments::zeros(params.len()), params }
 }
 

@@ -165,7 +165,9 @@ impl<R: Real> System<R> for Vessel {
                 let errors = reference::position_errors(window, self.windows.step_seconds());
                 steps.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
             }
-            steps.iter_mut().for_each(|sum| *sum /= windows.len() as f64);
+            for sum in &mut steps {
+                *sum /= windows.len() as f64;
+            }
         }
         Ok(Some(Reference { name: "constant velocity", errors: self.constant_velocity()?, steps }))
     }

@@ -13,6 +13,7 @@ mod quadrotor_gradients_match_the_oracle;
 mod quadrotor_obeys_physics;
 mod quadrotor_reference_is_an_integral;
 mod quadrotor_velocity_has_one_reading;
+mod small_tasks_do_what_they_say;
 mod vessel_begins_at_constant_velocity;
 mod vessel_config_is_checked;
 mod vessel_gradients_match_the_oracle;

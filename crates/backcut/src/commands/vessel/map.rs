@@ -29,6 +29,10 @@ pub struct Args {
     svg: PathBuf,
 }
 
+/// Of policies; orange is constant velocity.
+const COLOURS: [Series; 5] =
+    [Series::BLUE, Series::VERMILION, Series::GREEN, Series::PURPLE, Series::SKY];
+
 /// A way over the sea, with what it is called.
 struct Way {
     label: String,
@@ -39,43 +43,36 @@ struct Way {
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    let mut ways: Vec<Way> = Vec::new();
-    let mut seen: Option<(Vec<usize>, Vec<Window>, Option<String>)> = None;
-    for (index, path) in args.checkpoints.iter().enumerate() {
+    let mut all = Vec::with_capacity(args.checkpoints.len());
+    for path in &args.checkpoints {
         let checkpoint = load(path)?;
-        let vessel = vessel_of(&checkpoint)?;
-        let data = System::<f32>::data_hash(&vessel);
-        let (rows, windows, first_data) = match &seen {
-            Some(seen) => seen,
-            None => {
-                let total = System::<f32>::panel_rows(&vessel);
-                let count = args.windows.clamp(1, total);
-                let rows: Vec<usize> = (0..count).map(|i| i * total / count).collect();
-                let windows = rows.iter().map(|row| Ok(vessel.panel(*row, 1)?.windows.remove(0)));
-                let windows = windows.collect::<Result<Vec<Window>>>()?;
-                let plain = windows.iter().map(|window| vessel.sailing_on(window)).collect();
-                ways.push(Way {
-                    label: "constant velocity".to_owned(),
-                    series: Series::ORANGE,
-                    positions: plain,
-                });
-                seen.insert((rows, windows, data.clone()))
-            }
-        };
-        if data != *first_data || windows[0].positions.len() != vessel.config().steps() {
+        all.push((path, vessel_of(&checkpoint)?, checkpoint));
+    }
+    let Some((_, first, _)) = all.first() else { return Ok(Verdict::Fine) };
+    let total = System::<f32>::panel_rows(first);
+    let count = args.windows.clamp(1, total);
+    let rows: Vec<usize> = (0..count).map(|i| i * total / count).collect();
+    let window = |row: &usize| Ok(first.panel(*row, 1)?.windows.remove(0));
+    let windows = rows.iter().map(window).collect::<Result<Vec<Window>>>()?;
+    let mut ways = vec![Way {
+        label: "constant velocity".to_owned(),
+        series: Series::ORANGE,
+        positions: windows.iter().map(|window| first.sailing_on(window)).collect(),
+    }];
+    for (index, (path, vessel, checkpoint)) in all.iter().enumerate() {
+        let tracks = |vessel: &Vessel| (System::<f32>::data_hash(vessel), vessel.config().steps());
+        if tracks(vessel) != tracks(first) {
             let what = format!("{} sails on other tracks than the first one", path.display());
             return Err(user(what, "map runs with the same data and preset together"));
         }
         let header = checkpoint.header();
-        let label = format!("{} after {} updates", header.config.cut, header.update);
-        let positions = sail(&vessel, &checkpoint, rows, tools)?;
-        let series = [Series::BLUE, Series::VERMILION][index.min(1)];
-        let series = if index < 2 { series } else { Series::nth(index + 1) };
-        ways.push(Way { label, series, positions });
+        ways.push(Way {
+            label: format!("{} after {} updates", header.config.cut, header.update),
+            series: COLOURS[index % COLOURS.len()],
+            positions: sail(vessel, checkpoint, &rows, tools)?,
+        });
     }
-    let Some((rows, windows, _)) = seen else { return Ok(Verdict::Fine) };
-    let drawing = drawing(&rows, &windows, &ways);
-    write(&args.svg, drawing.svg())?;
+    write(&args.svg, drawing(&rows, &windows, &ways).svg())?;
     print(table(&rows, &windows, &ways) + &format!("\nmap: {}\n", args.svg.display()))
 }
 
