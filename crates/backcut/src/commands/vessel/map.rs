@@ -36,6 +36,8 @@ const COLOURS: [Series; 5] =
 /// A way over the sea, with what it is called.
 struct Way {
     label: String,
+    /// As a table's head says it.
+    short: String,
     series: Series,
     /// One for each window.
     positions: Vec<Vec<Position>>,
@@ -56,6 +58,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let windows = rows.iter().map(window).collect::<Result<Vec<Window>>>()?;
     let mut ways = vec![Way {
         label: "constant velocity".to_owned(),
+        short: "constant".to_owned(),
         series: Series::ORANGE,
         positions: windows.iter().map(|window| first.sailing_on(window)).collect(),
     }];
@@ -68,6 +71,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let header = checkpoint.header();
         ways.push(Way {
             label: format!("{} after {} updates", header.config.cut, header.update),
+            short: format!("{}@{}", header.config.cut, header.update),
             series: COLOURS[index % COLOURS.len()],
             positions: sail(vessel, checkpoint, &rows, tools)?,
         });
@@ -120,7 +124,7 @@ fn distance_km(a: Position, b: Position) -> f64 {
 fn table(rows: &[usize], windows: &[Window], ways: &[Way]) -> String {
     let mut out = String::from("how far off each ends, km\n  window");
     for way in ways {
-        let _ = write!(out, "  {}", way.label);
+        let _ = write!(out, "  {:>8}", way.short);
     }
     out.push('\n');
     for (i, (row, window)) in rows.iter().zip(windows).enumerate() {
@@ -128,7 +132,7 @@ fn table(rows: &[usize], windows: &[Window], ways: &[Way]) -> String {
         for way in ways {
             let ends = way.positions[i].last().zip(window.positions.last());
             let off = ends.map_or(0.0, |(ours, truth)| distance_km(*ours, *truth));
-            let _ = write!(out, "  {off:>width$.0}", width = way.label.len());
+            let _ = write!(out, "  {off:>width$.0}", width = way.short.len().max(8));
         }
         out.push('\n');
     }
