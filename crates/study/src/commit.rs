@@ -351,6 +351,17 @@ mod tests {
         for frozen in ledger.entries().iter().filter_map(|entry| entry.frozen()) {
             let file = format!("../../studies/{}.toml", frozen.study);
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            if !path.exists() {
+                // A study of data that are not part of the project is known by its canonical form alone.
+                // Its own draw is open in its entry; what it reuses was drawn before.
+                let study = Study::from_canonical(&frozen.canonical).unwrap();
+                let is_open = study.draw().is_some();
+                let study = if is_open { study } else { draw_sources(study, &ledger) };
+                let units: BTreeSet<Hash> = Plan::new(&study).units.iter().map(|u| u.id).collect();
+                let listed = frozen.new.iter().chain(frozen.reused.iter().map(|r| &r.unit));
+                assert_eq!(units, listed.copied().collect(), "{}", study.name);
+                continue;
+            }
             let study = Study::load(&path, &Catalogue::builtin()).unwrap();
             assert_eq!(study.canonical, frozen.canonical);
             assert_eq!(analysis_inputs(&study), frozen.analysis, "{}", study.name);
