@@ -175,7 +175,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
         (
             "updates = 40\nkeep",
             "updats = 40\nkeep",
-            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `settings`, `window`, `from`, `at`, `updates`, `optimizer`, `stream`, `evaluate`, `keep`, `conditions`",
+            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `settings`, `window`, `from`, `at`, `updates`, `optimizer`, `shared`, `stream`, `evaluate`, `keep`, `conditions`",
             "did you mean `updates`?",
         ),
         (
@@ -285,7 +285,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "name = \"quadrotor\"",
             "name = \"quadroter\"",
             "s.toml: condition `0.20`: the system `quadroter` is not known",
-            "systems: quadrotor, analytic, vessel",
+            "systems: quadrotor, analytic, vessel, cart-pole, delayed-cue",
         ),
         (
             "name = \"tiny\"",

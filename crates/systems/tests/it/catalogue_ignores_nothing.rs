@@ -129,7 +129,10 @@ fn a_setting_that_the_system_did_not_take_over_is_an_error() {
 fn unknown_systems_are_named_with_those_that_are_known() {
     let error = catalogue().build(&SystemChoice::new("pendulum", Map::new())).unwrap_err();
     assert!(error.to_string().contains("pendulum"));
-    assert_eq!(error.hint(), "systems: quadrotor, analytic, vessel, pushed");
+    assert_eq!(
+        error.hint(),
+        "systems: quadrotor, analytic, vessel, cart-pole, delayed-cue, pushed"
+    );
 }
 
 #[test]
