@@ -174,9 +174,9 @@ fn a_figure_says_which_study_it_misses_and_takes_no_other() {
     common::write_quick(folder.path());
     let results = common::open(folder.path());
     for (figure, study) in [
-        ("gradient", "b1"),
-        ("chain", "b1"),
-        ("ages", "b1"),
+        ("gradient", "b1 or b1-quick"),
+        ("chain", "b1 or b1-quick"),
+        ("ages", "b1 or b1-quick"),
         ("layers", "b2"),
         ("placement", "b2"),
         ("learning", "b3"),

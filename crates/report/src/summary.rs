@@ -26,7 +26,7 @@ pub fn summary(results: &Results, study: &str) -> Result<String, ReportError> {
         out += &wrapped(&plain(&line), COLUMNS, 4);
     }
     if study.analysis.is_empty() {
-        out += "no contrast can be computed from this study yet\n";
+        out += "it has no contrasts; what it measured stands on the page and in measurements.csv\n";
     }
     Ok(out)
 }

@@ -15,7 +15,7 @@ pub const NAME: &str = "vessel-ages";
 const CUTS: [(&str, Series); 2] = [("FD", Series::PURPLE), ("F_SG", Series::VERMILION)];
 
 pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
-    let study = results.one(Some(first_of(results, NAME, &["b1"])?))?;
+    let study = results.one(Some(first_of(results, NAME, &["b1", "b1-quick"])?))?;
     let mut data = Data::default();
     let mut panels = Vec::new();
     for (quantity, title, label) in [

@@ -22,7 +22,7 @@ const LINES: [(&str, &str, Series); 3] = [
 ];
 
 pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
-    let study = results.one(Some(first_of(results, NAME, &["b1"])?))?;
+    let study = results.one(Some(first_of(results, NAME, &["b1", "b1-quick"])?))?;
     let mut data = Data::default();
     let title = "At the pretrained state";
     let mut panels: Vec<Panel> =
@@ -50,7 +50,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     Ok(Drawing {
         title: "How far a disturbance of the state grows (vessel)".into(),
         caption: format!(
-            "Studies b1 and b7: gain of the closed loop over k steps, memory detached, in units of distance, over end points and \
+            "Gain of the closed loop over k steps, memory detached, in units of distance, over end points and \
              trajectories of one batch. Short bars: the paper's medians at the first and the last lag, of other ships; the \
              dashed line is no growth.{growth} Descriptive.{}",
             data.gap_sentence()

@@ -18,7 +18,7 @@ const CREDITS: [(&str, &str, &str, Series); 2] = [
 ];
 
 pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
-    let study = results.one(Some(first_of(results, NAME, &["b1"])?))?;
+    let study = results.one(Some(first_of(results, NAME, &["b1", "b1-quick"])?))?;
     let mut data = Data::default();
     let mut panels = Vec::new();
     for (quantity, claim, title, label) in [
