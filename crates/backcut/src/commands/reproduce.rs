@@ -21,10 +21,10 @@ use crate::say::{note, out, outln};
 /// Options of `backcut reproduce`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without a name: a quick but real look at both systems (four sources, two to three minutes on two
-cores). --full trains the from-initialization study with the paper's own budget, --all every
-quadrotor experiment. Finished units are never computed again; stop with Ctrl-C and repeat the
-command to go on.")]
+Without a name: a quick but real look at both systems (four sources, two to three
+minutes on two cores). --full trains the from-initialization study with the paper's
+own budget, --all every quadrotor experiment. Finished units are never computed
+again; stop with Ctrl-C and repeat the command to go on.")]
 pub struct Args {
     /// Built-in studies, as c5 or a4
     #[arg(value_name = "NAME")]

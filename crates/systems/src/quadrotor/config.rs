@@ -117,9 +117,7 @@ impl QuadrotorConfig {
         if let Some((name, value, _)) = sizes.into_iter().find(|(_, _, sound)| !sound) {
             return Err(QuadrotorError::Size { name, value });
         }
-        if self.window.is_some() && !self.policy.mixer.is_usual() {
-            return Err(QuadrotorError::Window(self.policy.mixer));
-        }
+        self.policy.mixer.reads(self.window)?;
         Quadrotor::new(self)
     }
 }

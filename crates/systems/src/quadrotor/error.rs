@@ -6,7 +6,7 @@ use backcut_engine::TraceError;
 use backcut_text::Hinted;
 
 use super::MAX_STEPS;
-use crate::policy::Mixer;
+use crate::settings::SettingsError;
 
 /// Why a configuration cannot run.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -34,8 +34,8 @@ pub enum QuadrotorError {
         value: usize,
     },
     /// A window of a policy that reads no positions.
-    #[error("a window, but the policy remembers by `{0}`")]
-    Window(Mixer),
+    #[error(transparent)]
+    Window(#[from] SettingsError),
     /// The trace refused the policy.
     #[error("the policy does not fit: {0}")]
     Policy(#[from] TraceError),
@@ -56,9 +56,7 @@ impl Hinted for QuadrotorError {
             Self::Size { .. } => {
                 "use 1 to 4096 (width, batch), 1 to 64 (layers), 1 to 16384 (hidden)".into()
             }
-            Self::Window(_) => {
-                "a window limits attention; a policy without memory is `policy = \"none\"`".into()
-            }
+            Self::Window(error) => error.hint(),
             Self::Policy(error) => error.hint(),
         }
     }

@@ -204,9 +204,7 @@ impl VesselConfig {
         if !(1..=4096).contains(&self.batch) {
             return Err(VesselError::Size { name: "batch", value: self.batch });
         }
-        if self.window.is_some() && !self.policy.is_usual() {
-            return Err(VesselError::Window(self.policy));
-        }
+        self.policy.reads(self.window)?;
         if !(self.noise >= 0.0 && self.noise.is_finite()) {
             return Err(VesselError::Noise(self.noise));
         }

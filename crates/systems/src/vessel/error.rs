@@ -6,7 +6,7 @@ use backcut_ais::AisError;
 use backcut_engine::TraceError;
 use backcut_text::Hinted;
 
-use crate::policy::Mixer;
+use crate::settings::SettingsError;
 
 /// Why a vessel cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +23,8 @@ pub enum VesselError {
     #[error("noise = {0} is no share of the velocity")]
     Noise(f64),
     /// A window of a policy that reads no positions.
-    #[error("a window, but the policy remembers by `{0}`")]
-    Window(Mixer),
+    #[error(transparent)]
+    Window(#[from] SettingsError),
     /// The tracks cannot be had.
     #[error(transparent)]
     Data(#[from] AisError),
@@ -51,9 +51,7 @@ impl Hinted for VesselError {
                 "the guide to the vessel lists sizes; heads divide the width".into()
             }
             Self::Noise(_) => "0 is exact; 0.1 is a tenth of the training velocities' RMS".into(),
-            Self::Window(_) => {
-                "a window limits attention; a policy without memory is `policy = \"none\"`".into()
-            }
+            Self::Window(error) => error.hint(),
             Self::Data(error) => error.hint().into_owned().into(),
             Self::NoWindow { .. } | Self::Still => {
                 "take more or longer tracks, or shorter windows".into()

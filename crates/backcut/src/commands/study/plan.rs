@@ -78,25 +78,28 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     outln!("{}: {}", study.name, escape::plain(&study.title))?;
     outln!()?;
+    let width = study.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0).max(10);
     for arm in &study.arms {
         let grid = &study.grids[arm.grid];
+        let conditions = counted(arm.conditions.len(), "condition");
+        let each = format!("{conditions} x {}", counted(grid.sources.len(), "source"));
+        let once = arm.shared.as_ref().map(|s| format!("once for all, seed {}", s.seed));
+        let often = once.unwrap_or(each);
         let reused = arm.origin.as_ref().map_or(String::new(), |o| format!("  (reused from {o})"));
         let from = arm
             .from
             .map_or(String::new(), |(p, at)| format!(" from {} at {at}", study.arms[p].name));
         outln!(
-            "  {:<10} {:<6} {} x {}, to update {}{from}{reused}",
+            "  {:<width$} {:<6} {often}, to update {}{from}{reused}",
             arm.name,
             arm.cut.to_string(),
-            counted(arm.conditions.len(), "condition"),
-            counted(grid.sources.len(), "source"),
             arm.updates,
         )?;
     }
     if !study.measured.is_empty() {
         outln!(
-            "  {} measurements per source and condition, by kind and state",
-            study.measured.len()
+            "  {} per source and condition, by kind and state",
+            counted(study.measured.len(), "measurement")
         )?;
     }
     outln!()?;
