@@ -5,7 +5,7 @@ projections of a constant, so nothing is projected twice. Where a loss may reach
 states, the rollout is computed in K copies, as more rows: a copy takes its state from the copy before,
 the first one a constant, the loss is the last one's, and memory stays within a copy.
 
-A task has `rows`, `steps`, `prefix`, `window`, `heads`, `layers`; the `initial` state [row][column];
+A task has `rows`, `steps`, `prefix`, `window`, `heads`, `layers`, `embedding`; the `initial` state [row][column];
 `over_time`, arrays [step][row]...; `condition`, tokens [row][token][column], or None; and two functions,
 `token(state, at)` and `step(state, output, at)`, the latter giving the next state and the cost of each row.
 Where `over_time` has `given`, states at the steps with `is_given` come from there: teacher forcing.
@@ -43,6 +43,21 @@ def feed_forward(params, block, h):
     n = layer_norm(params, f"{block}.norm2", h)
     wide = jax.nn.gelu(linear(params, f"{block}.feed1", n), approximate=True)
     return h + linear(params, f"{block}.feed2", wide)
+
+
+def embed(params, kind, token):
+    """What the first block reads of a token, before its position is added."""
+    if kind == "apg":  # 15 columns of the state, then reference points of 9 columns
+        points = [jax.nn.relu(linear(params, "points", token[:, first:first + 27]))
+                  for first in range(15, token.shape[-1] - 26, 9)]
+        x = jnp.concatenate([jnp.tanh(linear(params, "embedding", token[:, :15])), *points], -1)
+        for name in ("merge1", "merge2", "merge3"):
+            x = jax.nn.relu(linear(params, name, x))
+        return x
+    x = linear(params, "embedding", token)
+    if kind == "normalised":
+        return layer_norm(params, "embedding_norm", x)
+    return x * x.shape[-1] ** 0.5 if kind == "scaled" else x
 
 
 def encode(params, task, tokens):
@@ -83,7 +98,7 @@ def decode(params, cut, task, caches, context, token, t):
     # Segments count from the first step after the prefix, which is constant whatever its segment.
     length = cut.segment or task.steps
     is_near = (positions - task.prefix) // length == (t - task.prefix) // length
-    h = linear(params, "embedding", token) + params["position"][t]
+    h = embed(params, task.embedding, token) + params["position"][t]
     after = []
     for layer, (keys, values) in enumerate(caches):
         block = f"block{layer}"

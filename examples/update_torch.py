@@ -120,6 +120,9 @@ def loss(params, inputs, cut, settings):
 def load(export):
     if export.system != "quadrotor":
         sys.exit(f"update_torch.py knows the quadrotor, not {export.system}; try update_jax.py")
+    beyond = {"mixer", "embedding", "key_bias"} & export.settings["policy"].keys()
+    if beyond:
+        sys.exit(f"update_torch.py does not know policy.{', policy.'.join(sorted(beyond))}; try update_jax.py")
     params = {n: torch.from_numpy(p).requires_grad_() for n, p in export.family("param").items()}
     return params, {n: torch.from_numpy(x) for n, x in export.family("input").items()}
 

@@ -27,7 +27,7 @@ class Vessel:
         self.velocity, self.change = constants["velocity_rms"], constants["change_rms"]
         self.sigma = settings["noise"] * self.velocity
         sizes = constants["sizes"]
-        self.heads, self.layers = sizes["heads"], 2
+        self.heads, self.layers, self.embedding = sizes["heads"], 2, "plain"
         self.steps = sizes["observed"] + sizes["predicted"]
         self.window, self.prefix = settings["window"], export.header["forward"]["prefix"]
 

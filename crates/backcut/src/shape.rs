@@ -5,7 +5,7 @@
 //! policy in a body that coasts; everything else times the real quadrotor.
 
 use backcut_engine::{Program, Trace};
-use backcut_systems::policy::{Initialisation, Mixer, Policy};
+use backcut_systems::policy::{Initialisation, Policy};
 
 use crate::exit::{Told as _, user};
 
@@ -44,7 +44,7 @@ impl Shape {
             heads,
             hidden: 3 * width,
             initialisation: Initialisation::Pytorch,
-            mixer: Mixer::Attention,
+            ..Policy::small()
         };
         let t = Trace::new();
         let state = t.state("state", STATE);

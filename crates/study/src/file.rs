@@ -12,15 +12,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::StudyError;
+use crate::universe::{Factors, Universe};
 
 /// A study file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StudyFile {
     /// Short name: letters, digits, `-` and `_`. Tables are kept under it.
+    #[serde(default)]
     pub name: String,
     /// One line for people.
+    #[serde(default)]
     pub title: String,
+    /// Files, relative to this one, that say what this one does not: for each key the first that has it.
+    #[serde(default)]
+    pub like: Vec<String>,
     /// Longer remarks.
     #[serde(default)]
     pub note: String,
@@ -54,6 +60,12 @@ pub struct StudyFile {
     /// Two-sample comparisons of endpoints of different sources.
     #[serde(default)]
     pub comparisons: Vec<ComparisonTable>,
+    /// Choices that could have been made otherwise: by factor and level, what the level changes.
+    #[serde(default)]
+    pub factors: Factors,
+    /// Universes by name, each with a level of every factor: all arms, measurements and families are repeated in each.
+    #[serde(default)]
+    pub universes: IndexMap<String, Universe>,
 }
 
 /// The system of a study.
@@ -88,6 +100,19 @@ pub struct OptimizerTable {
 }
 
 impl OptimizerTable {
+    /// These departures, and where they say nothing, others.
+    pub(crate) fn before(&self, others: &Self) -> Self {
+        Self {
+            clip: self.clip.or(others.clip),
+            rate: self.rate.or(others.rate),
+            beta1: self.beta1.or(others.beta1),
+            beta2: self.beta2.or(others.beta2),
+            eps: self.eps.or(others.eps),
+            decay: self.decay.or(others.decay),
+            schedule: self.schedule.or(others.schedule),
+        }
+    }
+
     /// These departures from an optimizer.
     pub fn over(&self, mut optimizer: Optimizer) -> Result<Optimizer, StudyError> {
         let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
@@ -243,7 +268,11 @@ impl StudyFile {
         let system = file.system.iter().map(|system| ("system", &system.settings));
         let arms = file.arms.iter().map(|(name, arm)| (name.as_str(), &arm.settings));
         let conditions = file.conditions.iter().map(|(name, settings)| (name.as_str(), settings));
-        for (place, settings) in system.chain(conditions).chain(arms) {
+        let levels = file.factors.values().flatten().map(|(name, l)| (name.as_str(), &l.settings));
+        let universes = file.universes.iter().map(|(name, u)| (name.as_str(), &u.settings));
+        for (place, settings) in
+            system.chain(conditions).chain(arms).chain(levels).chain(universes)
+        {
             if let Some(key) = not_finite(settings) {
                 let what = format!("{origin}: {place}: {key} is not a finite number");
                 return Err(StudyError::invalid(what, "nan and inf are no settings"));

@@ -71,6 +71,7 @@ mod error;
 pub mod execute;
 pub mod file;
 mod freezes;
+mod like;
 mod parent;
 mod plan;
 mod read_back;
@@ -88,6 +89,7 @@ pub mod summary;
 mod tools;
 mod trajectory;
 mod unit;
+pub mod universe;
 pub mod verify;
 
 pub use cell::Cell;

@@ -189,8 +189,7 @@ impl Study {
             let hint = "a study can not reuse itself";
             return Err(StudyError::invalid(format!("{origin}: too many levels of reuse"), hint));
         }
-        let text = read(path).map_err(StudyError::io(path))?;
-        let file = StudyFile::parse(&text, &origin)?;
+        let file = StudyFile::read(path, read)?;
         let mut reused = Vec::new();
         for reuse in &file.reuse {
             let beside = path.parent().unwrap_or(Path::new("")).join(&reuse.study);

@@ -41,6 +41,16 @@ impl SystemChoice {
     }
 }
 
+/// Puts changes over settings, table by table: what a nested table does not name stays.
+pub fn change(settings: &mut Map<String, Value>, changes: &Map<String, Value>) {
+    for (key, value) in changes {
+        match (settings.get_mut(key), value) {
+            (Some(Value::Object(ours)), Value::Object(theirs)) => change(ours, theirs),
+            _ => drop(settings.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
 /// A system ready to train, with everything that is known about it.
 pub struct Built {
     /// Name, settings with every default filled in, and the hash of its data: what identifies it.
@@ -149,7 +159,9 @@ fn is_taken_over<S: Settings>(
     if let (Value::Object(given), Value::Object(ours)) = (given, resolved) {
         for (key, value) in given {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            let is_left_out = S::UNWRITTEN.iter().any(|(key, left)| *key == path && value == left);
+            let is_left_out = S::UNWRITTEN
+                .iter()
+                .any(|(key, left)| *key == path && (value == left || value.to_string() == *left));
             if is_left_out {
                 continue;
             }

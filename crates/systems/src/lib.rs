@@ -13,6 +13,7 @@ pub mod analytic;
 pub mod cart_pole;
 mod catalogue;
 pub mod delayed_cue;
+pub mod embedding;
 mod optimizer;
 pub mod policy;
 pub mod quadrotor;
@@ -20,7 +21,7 @@ mod settings;
 mod system;
 pub mod vessel;
 
-pub use catalogue::{Built, Catalogue, Outline, SystemChoice};
+pub use catalogue::{Built, Catalogue, Outline, SystemChoice, change};
 pub use optimizer::{AdamWSettings, Decay, Optimizer, Schedule};
 pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 pub use system::{BatchKey, Reference, SampleError, Stream, System};

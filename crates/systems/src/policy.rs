@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 
 use backcut_engine::{Init, MemoryReads, Trace, Var};
 
+use crate::embedding::{Embedding, PositionStart, is_usual};
 use crate::settings::SettingsError;
 
 /// How weights start. The paper does not say; see the calibration page for what was tried.
@@ -90,17 +91,48 @@ pub struct Policy {
     /// How blocks remember.
     #[serde(default, skip_serializing_if = "Mixer::is_usual")]
     pub mixer: Mixer,
+    /// What becomes of a token before the first block.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub embedding: Embedding,
+    /// Whether keys have a bias. No query can see it: its exact gradient is zero where nothing is cut.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub key_bias: bool,
+    /// Rows of the position table [default: one per step]. Rows beyond the steps are never read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positions: Option<usize>,
+    /// How positions start.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub position_start: PositionStart,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_yes(choice: &bool) -> bool {
+    *choice
 }
 
 impl Policy {
     /// One block of width 16: enough for a first try.
     pub fn small() -> Self {
-        let initialisation = Initialisation::Pytorch;
-        let mixer = Mixer::default();
-        Self { steps: 16, width: 16, layers: 1, heads: 2, hidden: 32, initialisation, mixer }
+        Self {
+            steps: 16,
+            width: 16,
+            layers: 1,
+            heads: 2,
+            hidden: 32,
+            initialisation: Initialisation::Pytorch,
+            mixer: Mixer::default(),
+            embedding: Embedding::default(),
+            key_bias: true,
+            positions: None,
+            position_start: PositionStart::default(),
+        }
     }
 
-    fn linear<'t>(&self, t: &'t Trace, name: &str, x: Var<'t>, width: usize) -> Var<'t> {
+    pub(crate) fn linear<'t>(&self, t: &'t Trace, name: &str, x: Var<'t>, width: usize) -> Var<'t> {
         match self.initialisation {
             Initialisation::Pytorch => t.linear(name, x, width),
             Initialisation::GptPytorchEmbedding if name == "embedding" => t.linear(name, x, width),
@@ -154,9 +186,7 @@ impl Policy {
         context: Option<Var<'t>>,
         outputs: usize,
     ) -> Var<'t> {
-        let embedded = self.linear(t, "embedding", token, self.width);
-        let position = t.step_row("position", self.steps, self.width, Init::Normal { std: 0.02 });
-        let mut h = embedded + position;
+        let mut h = self.embed(t, token);
         for layer in 0..self.layers {
             let block = format!("block{layer}");
             let name = |part: &str| format!("{block}.{part}");
@@ -164,7 +194,7 @@ impl Policy {
             t.tap(&name("stored"), stored);
             let read = match self.mixer {
                 Mixer::Attention => {
-                    let [q, k, v] = if context.is_none() {
+                    let [q, k, v] = if context.is_none() && self.key_bias {
                         let parts = ["w_q", "w_k", "w_v"];
                         parts.map(|part| self.linear(t, &name(part), stored, self.width))
                     } else {

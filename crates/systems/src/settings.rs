@@ -107,7 +107,7 @@ pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'stat
     const FLAGS: &'static [Flag] = &[];
 
     /// Values that settings leave out when they are written, since files of before there was a choice do not
-    /// have them: the key (`policy.mixer`) and the value that is left out.
+    /// have them: the key (`policy.mixer`) and the value that is left out, as text or as JSON writes it.
     const UNWRITTEN: &'static [(&'static str, &'static str)] = &[];
 
     /// What it builds.

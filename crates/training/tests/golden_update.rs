@@ -8,7 +8,7 @@
 use backcut_engine::{Cpu, Cut};
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_systems::Stream;
-use backcut_systems::policy::{Initialisation, Mixer, Policy};
+use backcut_systems::policy::{Initialisation, Policy};
 use backcut_systems::quadrotor::{InitialSpread, QuadrotorConfig, VelocityReading};
 use backcut_training::{AdamWSettings, Arm, Optimizer, Trainer};
 
@@ -30,7 +30,7 @@ fn the_first_updates_of_one_source_have_these_bits() {
             heads: 4,
             hidden: 192,
             initialisation: Initialisation::Pytorch,
-            mixer: Mixer::Attention,
+            ..Policy::small()
         },
         batch: 8,
     };

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use backcut_engine::CutError;
-use backcut_systems::{Built, Stream, SystemChoice};
+use backcut_systems::{Built, Stream, SystemChoice, change};
 use backcut_text::nearest;
 use backcut_training::config::{MAX_UPDATES, evaluation_points};
 use serde_json::{Map, Value};
@@ -46,6 +46,8 @@ impl Resolver<'_> {
                 return invalid("`at` without `from`", "name the arm it branches from");
             }
             (None, Some(own)) => vec![(own, None)],
+            // Sources that a reused study draws are taken over.
+            (None, None) if self.grids.len() == 1 => vec![(0, None)],
             (None, None) => {
                 return invalid("it has no sources", "add [sources], or `from` a reused arm");
             }
@@ -183,7 +185,7 @@ impl Resolver<'_> {
         for &condition in conditions {
             let mut choice = self.grids[grid].conditions[condition].1.clone();
             if let Value::Object(own) = &mut choice.settings {
-                own.extend(settings.iter().map(|(k, v)| (k.clone(), v.clone())));
+                change(own, settings);
             }
             systems.insert(condition, self.build(&choice)?);
         }
@@ -257,7 +259,7 @@ fn overrides(
     inherited: Option<&Map<String, Value>>,
 ) -> Result<Map<String, Value>, StudyError> {
     let mut settings = inherited.cloned().unwrap_or_default();
-    settings.extend(table.settings.iter().map(|(key, value)| (key.clone(), value.clone())));
+    change(&mut settings, &table.settings);
     if let Some(window) = table.window {
         if table.settings.contains_key("window") {
             return invalid("its window twice", "write it once");

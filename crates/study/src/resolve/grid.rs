@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backcut_systems::SystemChoice;
+use backcut_systems::{SystemChoice, change};
 use serde_json::{Map, Value};
 
 use super::resolver::Resolver;
@@ -27,7 +27,7 @@ impl Resolver<'_> {
         for (label, changes) in listed {
             check_label("condition", &label)?;
             let mut settings = system.settings.clone();
-            settings.extend(changes.iter().map(|(k, v)| (k.clone(), v.clone())));
+            change(&mut settings, changes);
             let choice = SystemChoice::new(&system.name, settings);
             let built =
                 self.build(&choice).map_err(|e| e.within(&format!("condition `{label}`")))?;

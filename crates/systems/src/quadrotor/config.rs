@@ -3,9 +3,12 @@
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{MAX_STEPS, Quadrotor, QuadrotorError, VelocityReading};
+use crate::embedding::is_usual;
 use crate::policy::{Initialisation, Mixer, Policy};
 use crate::settings::{Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 use crate::{AdamWSettings, Optimizer};
@@ -49,6 +52,17 @@ impl InitialSpread {
     }
 }
 
+/// The mean of the initial velocity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InitialVelocity {
+    /// At rest, beside a moving reference.
+    #[default]
+    Rest,
+    /// The reference's.
+    Reference,
+}
+
 /// A quadrotor as written in a file or on the command line; [`check`](Self::check) makes it run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -59,7 +73,11 @@ pub struct QuadrotorConfig {
     pub window: Option<NonZeroUsize>,
     /// How far from hover trajectories start.
     pub spread: InitialSpread,
-    /// The policy; its `steps` are the steps of a rollout. A name alone (`gru`) says how it remembers.
+    /// The velocity that the spread is around.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub initial_velocity: InitialVelocity,
+    /// The policy; its `steps` are the steps of a rollout. A name alone (`gru`) says how it remembers, and what
+    /// a table leaves out is as usual.
     #[serde(deserialize_with = "policy_or_mixer")]
     pub policy: Policy,
     /// Trajectories of a training batch.
@@ -72,6 +90,7 @@ impl Default for QuadrotorConfig {
             velocity: VelocityReading::Noise(0.0),
             window: None,
             spread: InitialSpread::default(),
+            initial_velocity: InitialVelocity::default(),
             policy: Policy {
                 steps: 32,
                 width: 64,
@@ -79,25 +98,32 @@ impl Default for QuadrotorConfig {
                 heads: 4,
                 hidden: 192,
                 initialisation: Initialisation::Gpt,
-                mixer: Mixer::Attention,
+                ..Policy::small()
             },
             batch: 8,
         }
     }
 }
 
-/// A policy, or how the usual one is to remember.
+/// A policy, what of the usual one is to be otherwise, or how the usual one is to remember.
 fn policy_or_mixer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Policy, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Form {
         Mixer(Mixer),
-        Policy(Policy),
+        Changes(Map<String, Value>),
     }
-    Ok(match Form::deserialize(deserializer)? {
-        Form::Policy(policy) => policy,
-        Form::Mixer(mixer) => Policy { mixer, ..QuadrotorConfig::default().policy },
-    })
+    let usual = QuadrotorConfig::default().policy;
+    match Form::deserialize(deserializer)? {
+        Form::Mixer(mixer) => Ok(Policy { mixer, ..usual }),
+        Form::Changes(changes) => {
+            let mut whole = serde_json::to_value(usual).map_err(D::Error::custom)?;
+            if let Value::Object(whole) = &mut whole {
+                whole.extend(changes);
+            }
+            Policy::deserialize(whole).map_err(D::Error::custom)
+        }
+    }
 }
 
 impl QuadrotorConfig {
@@ -117,6 +143,7 @@ impl QuadrotorConfig {
         if let Some((name, value, _)) = sizes.into_iter().find(|(_, _, sound)| !sound) {
             return Err(QuadrotorError::Size { name, value });
         }
+        self.policy.check()?;
         self.policy.mixer.reads(self.window)?;
         Quadrotor::new(self)
     }
@@ -136,8 +163,14 @@ impl Settings for QuadrotorConfig {
         WINDOW,
     ];
 
-    const UNWRITTEN: &'static [(&'static str, &'static str)] =
-        &[("policy", "attention"), ("policy.mixer", "attention")];
+    const UNWRITTEN: &'static [(&'static str, &'static str)] = &[
+        ("policy", "attention"),
+        ("policy.mixer", "attention"),
+        ("policy.embedding", "plain"),
+        ("policy.key_bias", "true"),
+        ("policy.position_start", "small"),
+        ("initial_velocity", "rest"),
+    ];
 
     type System = Quadrotor;
 

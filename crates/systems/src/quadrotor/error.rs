@@ -33,9 +33,9 @@ pub enum QuadrotorError {
         /// What was given.
         value: usize,
     },
-    /// A window of a policy that reads no positions.
+    /// A policy that does not go together, or with its window.
     #[error(transparent)]
-    Window(#[from] SettingsError),
+    Settings(#[from] SettingsError),
     /// The trace refused the policy.
     #[error("the policy does not fit: {0}")]
     Policy(#[from] TraceError),
@@ -56,7 +56,7 @@ impl Hinted for QuadrotorError {
             Self::Size { .. } => {
                 "use 1 to 4096 (width, batch), 1 to 64 (layers), 1 to 16384 (hidden)".into()
             }
-            Self::Window(error) => error.hint(),
+            Self::Settings(error) => error.hint(),
             Self::Policy(error) => error.hint(),
         }
     }

@@ -33,7 +33,7 @@ pub mod simulation;
 mod system;
 mod task;
 
-pub use config::{CLIP, InitialSpread, QuadrotorConfig};
+pub use config::{CLIP, InitialSpread, InitialVelocity, QuadrotorConfig};
 pub use error::QuadrotorError;
 pub use reading::VelocityReading;
 pub use sampler::{Batch, MAX_STEPS, PANEL_ROWS};

@@ -14,7 +14,7 @@ use backcut_kernels::Real;
 use backcut_kernels::math::slices::{map_cos, map_sin};
 use backcut_kernels::random::Stream;
 
-use super::{DT, HORIZON, InitialSpread, POINT, STATE};
+use super::{DT, HORIZON, InitialSpread, InitialVelocity, POINT, QuadrotorConfig, STATE};
 use crate::BatchKey;
 
 /// The longest rollout: 6.4 s.
@@ -29,6 +29,21 @@ const MAX_POINTS: usize = MAX_STEPS + HORIZON + 1;
 /// Range of a reference axis: amplitude (m/s) and frequency (Hz) of its velocity.
 const AMPLITUDE: [f64; 2] = [0.1, 0.3];
 const FREQUENCY: [f64; 2] = [0.3, 0.8];
+
+/// The first column of the velocity in the state.
+const VELOCITY: usize = 6;
+
+/// How trajectories begin.
+pub(super) struct Begin {
+    spread: InitialSpread,
+    velocity: InitialVelocity,
+}
+
+impl From<&QuadrotorConfig> for Begin {
+    fn from(config: &QuadrotorConfig) -> Self {
+        Self { spread: config.spread, velocity: config.initial_velocity }
+    }
+}
 
 /// Where trajectories come from: a training batch or the panel.
 pub(super) struct Origin {
@@ -62,13 +77,18 @@ impl Origin {
         }
     }
 
-    /// Hover at the origin plus normal offsets.
-    fn start(&self, row: usize, spread: &InitialSpread) -> [f64; STATE] {
+    /// Hover at the origin plus normal offsets, around the reference's velocity if that is asked for.
+    fn start(&self, row: usize, begin: &Begin, path: &Path) -> [f64; STATE] {
         let mut state = [0.0; STATE];
         self.start.at(self.update, self.first + row as u64).fill_normal(&mut state);
-        for (part, spread) in state.chunks_exact_mut(3).zip(spread.in_order()) {
+        for (part, spread) in state.chunks_exact_mut(3).zip(begin.spread.in_order()) {
             for x in part {
                 *x *= spread;
+            }
+        }
+        if begin.velocity == InitialVelocity::Reference {
+            for (x, reference) in state[VELOCITY..].iter_mut().zip(at(&path.velocity, 0)) {
+                *x += reference;
             }
         }
         state
@@ -127,7 +147,7 @@ fn at(axes: &[Axis; 3], point: usize) -> [f64; 3] {
 /// reference velocity, from which the reading would be subtracted.
 pub(super) fn fill<R: Real>(
     origin: &Origin,
-    spread: &InitialSpread,
+    begin: &Begin,
     hidden: bool,
     rollout: &mut Rollout<R>,
 ) {
@@ -135,11 +155,11 @@ pub(super) fn fill<R: Real>(
     let (rows, steps) = (rollout.rows(), rollout.steps());
     let points = steps + HORIZON;
     for row in 0..rows {
-        let start = origin.start(row, spread).map(R::from_f64);
+        let path = origin.path(row, points + 1);
+        let start = origin.start(row, begin, &path).map(R::from_f64);
         let initial = rollout.initial_mut("state").expect(DECLARED);
         initial[row * STATE..][..STATE].copy_from_slice(&start);
 
-        let path = origin.path(row, points + 1);
         let mut table = [R::ZERO; POINT * MAX_POINTS];
         for (i, point) in table.chunks_exact_mut(POINT).take(points).enumerate() {
             let velocity = at(&path.velocity, i + 1).map(R::from_f64);
@@ -189,7 +209,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub(super) fn draw(origin: &Origin, spread: &InitialSpread, rows: usize, steps: usize) -> Self {
+    pub(super) fn draw(origin: &Origin, begin: &Begin, rows: usize, steps: usize) -> Self {
         let points = steps + HORIZON + 1;
         let mut batch = Self {
             rows,
@@ -200,8 +220,8 @@ impl Batch {
             noise: vec![0.0; rows * steps * 3],
         };
         for (row, noise) in batch.noise.chunks_exact_mut(steps * 3).enumerate() {
-            batch.initial_state.extend(origin.start(row, spread));
             let path = origin.path(row, points);
+            batch.initial_state.extend(origin.start(row, begin, &path));
             for point in 0..points {
                 batch.reference_position.extend(at(&path.position, point));
                 batch.reference_velocity.extend(at(&path.velocity, point));

@@ -38,12 +38,12 @@ impl Quadrotor {
     }
 
     fn draw(&self, origin: &Origin, rows: usize) -> Batch {
-        Batch::draw(origin, &self.config.spread, rows, self.config.policy.steps)
+        Batch::draw(origin, &(&self.config).into(), rows, self.config.policy.steps)
     }
 
     fn fill<R: Real>(&self, origin: &Origin, rollout: &mut Rollout<R>) {
         let hidden = self.config.velocity == VelocityReading::Hidden;
-        sampler::fill(origin, &self.config.spread, hidden, rollout);
+        sampler::fill(origin, &(&self.config).into(), hidden, rollout);
     }
 
     /// The states s_1 ... s_T of a finished rollout, `[step][row][12]`.

@@ -37,6 +37,7 @@ impl Sizes {
             hidden: 4 * self.width,
             initialisation: Initialisation::Gpt,
             mixer,
+            ..Policy::small()
         }
     }
 

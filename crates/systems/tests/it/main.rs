@@ -7,6 +7,7 @@ mod analytic_gradients_have_a_closed_form;
 mod catalogue_ignores_nothing;
 mod quadrotor_batches_are_paired;
 mod quadrotor_chart_exit_raises;
+mod quadrotor_choices_change_the_result;
 mod quadrotor_config_is_checked;
 mod quadrotor_follows_the_simulation;
 mod quadrotor_gradients_match_the_oracle;

@@ -6,8 +6,9 @@ use std::num::NonZeroUsize;
 use crate::common::{key, model, rollout, small, tap};
 use backcut_engine::oracle::{OracleInputs, OracleSpec, interpret};
 use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_systems::embedding::{Embedding, PositionStart};
 use backcut_systems::policy::Mixer;
-use backcut_systems::quadrotor::{QuadrotorConfig, STATE, VelocityReading};
+use backcut_systems::quadrotor::{InitialVelocity, QuadrotorConfig, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
 
 const CUTS: [&str; 14] = [
@@ -107,6 +108,25 @@ fn with_policies_that_remember_by_a_recurrence() {
         config.policy.mixer = mixer;
         compare(config);
     }
+}
+
+#[test]
+fn with_every_way_into_the_policy() {
+    for embedding in [Embedding::Normalised, Embedding::Scaled, Embedding::Apg] {
+        let mut config = tiny(VelocityReading::Noise(0.2));
+        config.policy.embedding = embedding;
+        config.policy.positions = Some(7);
+        config.policy.position_start = PositionStart::Unit;
+        config.initial_velocity = InitialVelocity::Reference;
+        compare(config);
+    }
+}
+
+#[test]
+fn without_a_bias_of_keys() {
+    let mut config = tiny(VelocityReading::Hidden);
+    config.policy.key_bias = false;
+    compare(config);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use backcut_engine::{Cut, ForwardSpec, Program, Rollout, Trace};
 use backcut_kernels::{Real, random};
-use backcut_systems::policy::{Initialisation, Mixer, Policy};
+use backcut_systems::policy::{Initialisation, Policy};
 use backcut_systems::{BatchKey, SampleError, Stream, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer};
 
@@ -39,7 +39,7 @@ impl PointMass {
             heads: 2,
             hidden: 16,
             initialisation: Initialisation::Pytorch,
-            mixer: Mixer::Attention,
+            ..Policy::small()
         };
         let push = policy.trace(&t, token, 1) * gain;
         let next_velocity = velocity + push * DT;

@@ -5,7 +5,7 @@
 use backcut_engine::{Cpu, Cut};
 use backcut_kernels::random;
 use backcut_measure::Subject;
-use backcut_systems::policy::{Initialisation, Mixer, Policy};
+use backcut_systems::policy::{Initialisation, Policy};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, Stream};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
@@ -20,7 +20,7 @@ pub fn config(noise: &str) -> QuadrotorConfig {
         heads: 2,
         hidden: 16,
         initialisation: Initialisation::Pytorch,
-        mixer: Mixer::Attention,
+        ..Policy::small()
     };
     QuadrotorConfig { velocity: noise.parse().unwrap(), policy, ..QuadrotorConfig::default() }
 }
