@@ -9,11 +9,12 @@ from safetensors import safe_open
 class Export:
     """Tensors by family, and the description in the metadata."""
 
-    def __init__(self, path):
+    def __init__(self, path, kind="export"):
         with safe_open(path, framework="numpy") as file:
             self.header = json.loads(file.metadata()["backcut"])
             self.tensors = {name: file.get_tensor(name) for name in file.keys()}
-        assert self.header["kind"] == "export", "not an export"
+        if self.header["kind"] != kind:
+            sys.exit(f"{path} is a file of the kind {self.header['kind']}, not {kind}")
         self.config = self.header["config"]
         self.system = self.config["system"]["name"]
         self.settings = self.config["system"]["settings"]

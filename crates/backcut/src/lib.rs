@@ -90,7 +90,7 @@ pub fn main_with(catalogue: &Catalogue) -> ExitCode {
         Command::Bench(args) => commands::bench::run(&args, tools),
         Command::Train(args) => commands::train::run(&args, tools),
         Command::Evaluate(args) => commands::evaluate::run(&args, tools),
-        Command::Calibrate(args) => commands::calibrate::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args, tools),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Export(args) => commands::export::run(&args, tools),
         Command::Reproduce(args) => commands::reproduce::run(&args, tools),

@@ -49,7 +49,7 @@ fn a_diverging_study_has_rows_for_everything_and_says_where_it_broke() {
     assert!(measured.len() == 8 && measured.iter().all(|r| r.get("state") == "blocked"));
     let analysis = desk.rows("out", "bad", "analysis.csv");
     assert!(analysis[0].get("verdict").contains("not computed: no value of FF@0.20 of source 1"));
-    assert_eq!((analysis[0].get("mean"), analysis[0].get("exact_p")), ("", ""));
+    assert_eq!((analysis[0].get("mean"), analysis[0].get("adjusted_p")), ("", ""));
     assert!(desk.fine("study verify out").contains("4 records"));
 
     // Failures stay until they are asked for, and fail again in the same way.
@@ -124,7 +124,7 @@ fn a_missing_source_does_not_take_the_other_contrasts_with_it() {
     fs::remove_file(desk.path("out/units").join(&id[..2]).join(format!("{id}.done.json"))).unwrap();
     desk.fine("study collect s.toml --out out");
     let rows = desk.rows("out", "s", "analysis.csv");
-    for column in ["mean", "lower", "upper", "size", "exact_p", "verdict"] {
+    for column in ["mean", "lower", "upper", "size", "adjusted_p", "verdict"] {
         assert_eq!(rows[0].get(column), whole[0].get(column), "{column}");
     }
     assert_eq!(rows[0].get("size"), "2");

@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     groups: usize,
     cuts: usize,
     terms: Vec<Term>,
+    /// The group that the whole leaves out.
+    apart: Option<usize>,
     /// Cuts that detach memory, each with the cut of its own physical credit that keeps it, unless
     /// that is FF.
     pub retained: Vec<(usize, usize)>,
@@ -52,7 +54,8 @@ impl Plan {
         if let [Some(a), Some(b), Some(c), Some(d)] = FOUR.map(find) {
             terms.push(Term::Cross([a, b, c, d]));
         }
-        Self { pieces, owners, groups: groups.len(), cuts: cuts.len(), terms, retained }
+        let apart = groups.iter().position(Group::is_apart);
+        Self { pieces, owners, groups: groups.len(), cuts: cuts.len(), terms, apart, retained }
     }
 
     /// Compares the vectors of a layer, of which `fill` writes the range it is asked for.
@@ -79,7 +82,14 @@ impl Plan {
                 group[*owner] += sum;
             }
         }
-        Comparison { terms, groups, whole: found.whole }
+        let mut whole = found.whole;
+        if let Some(apart) = self.apart {
+            for (whole, sums) in whole.iter_mut().zip(&groups) {
+                let kept = sums.iter().enumerate().filter(|(group, _)| *group != apart);
+                *whole = kept.map(|(_, sum)| sum).sum();
+            }
+        }
+        Comparison { terms, groups, whole }
     }
 }
 
@@ -99,7 +109,7 @@ pub(crate) struct Comparison {
     /// For every term, by group.
     groups: Vec<Vec<f64>>,
     /// For every term, everything as one sum in the layout's order: for squares the number that
-    /// training logs and clips by.
+    /// training logs and clips by. Where a group is set apart, the sum of the others.
     whole: Vec<f64>,
 }
 

@@ -11,6 +11,15 @@ use backcut_engine::Layout;
 /// The name of the part that is everything.
 pub const ALL: &str = "all";
 
+/// The name of the part that no output sees: keys' biases, which shift all scores of a query alike. Its exact
+/// gradient is zero where nothing is cut, so its second moment is rounding, and `AdamW` makes steps of that.
+pub const REDUNDANT: &str = "redundant";
+
+/// Whether a parameter is redundant: the bias of a projection whose name ends in `_k`.
+pub fn is_redundant(parameter: &str) -> bool {
+    parameter.ends_with("_k.bias")
+}
+
 /// Some tensors of a model under one name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
@@ -36,6 +45,11 @@ impl Group {
         self.len() == 0
     }
 
+    /// Whether it is set apart from the whole.
+    pub fn is_apart(&self) -> bool {
+        self.name == REDUNDANT
+    }
+
     /// The group's kind, whatever its block: `w_k` for `block0.w_k`.
     pub fn kind(&self) -> &str {
         self.name.rsplit('.').next().unwrap_or(&self.name)
@@ -51,9 +65,27 @@ impl Group {
 
 /// The groups of a layout, in the order of their first tensors.
 pub fn groups(layout: &Layout) -> Vec<Group> {
+    grouped(layout, group_of)
+}
+
+/// The same, with redundant parameters in a group of their own, which the whole leaves out.
+pub fn groups_apart(layout: &Layout) -> Vec<Group> {
+    grouped(layout, |name| if is_redundant(name) { REDUNDANT.to_owned() } else { group_of(name) })
+}
+
+/// The places of everything but what is set apart; `None` if nothing is.
+pub(crate) fn whole_ranges(groups: &[Group]) -> Option<Vec<Range<usize>>> {
+    groups.iter().find(|group| group.is_apart())?;
+    let kept = groups.iter().filter(|group| !group.is_apart());
+    let mut ranges: Vec<_> = kept.flat_map(|group| group.ranges.clone()).collect();
+    ranges.sort_by_key(|range| range.start);
+    Some(ranges)
+}
+
+fn grouped(layout: &Layout, name_of: impl Fn(&str) -> String) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for parameter in layout.parameters() {
-        let name = group_of(&parameter.name);
+        let name = name_of(&parameter.name);
         let found = groups.iter().position(|g| g.name == name).unwrap_or_else(|| {
             groups.push(Group { name, ranges: Vec::new() });
             groups.len() - 1
@@ -121,6 +153,26 @@ mod tests {
         let pool = pooled(&groups, "w_v").unwrap();
         assert_eq!(pool.len(), 2 * groups.iter().find(|g| g.kind() == "w_v").unwrap().len());
         assert_eq!(pooled(&groups, "nothing"), None);
+    }
+
+    #[test]
+    fn keys_biases_are_set_apart_and_nothing_else() {
+        let mut config = QuadrotorConfig::default();
+        let layout_of = |config: &QuadrotorConfig| {
+            let system = config.clone().check().unwrap();
+            System::<f32>::program(&system).layout().clone()
+        };
+        let layout = layout_of(&config);
+        let apart = groups_apart(&layout);
+        let redundant: Vec<&Group> = apart.iter().filter(|g| g.is_apart()).collect();
+        assert_eq!(redundant.len(), 1);
+        assert_eq!(redundant[0].len(), 128, "64 of each block");
+        let kept: usize = whole_ranges(&apart).unwrap().iter().map(ExactSizeIterator::len).sum();
+        assert_eq!(kept + 128, layout.len());
+        assert_eq!(whole_ranges(&groups(&layout)), None);
+        config.policy.key_bias = false;
+        let without = layout_of(&config);
+        assert_eq!(whole_ranges(&groups_apart(&without)), None, "nothing to set apart");
     }
 
     #[test]

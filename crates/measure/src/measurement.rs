@@ -33,6 +33,9 @@ pub enum Measurement {
         /// The cuts; FF is always added as the reference.
         #[schemars(with = "Vec<String>")]
         cuts: Vec<Cut>,
+        /// Set parameters that no output sees (keys' biases) apart, as the part `redundant`; `all` is the rest.
+        #[serde(default, skip_serializing_if = "is_not")]
+        apart: bool,
     },
     /// Gradients of single trajectories of the panel, with intervals over their segments.
     Windows {
@@ -74,6 +77,11 @@ pub enum Measurement {
         /// The first input column and the one after the last.
         columns: [usize; 2],
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_not(choice: &bool) -> bool {
+    !choice
 }
 
 impl Measurement {
@@ -162,8 +170,10 @@ pub fn measure(
             let options = GradientOptions::for_cuts(cuts);
             gradient::gradient(&mut rig(cuts)?, subject, &options)
         }
-        Measurement::Update { cuts } => {
-            update::update(&mut rig(cuts)?, subject, &UpdateOptions::default())
+        Measurement::Update { cuts, apart } => {
+            let rig = rig(cuts)?;
+            let mut rig = if *apart { rig.apart() } else { rig };
+            update::update(&mut rig, subject, &UpdateOptions::default())
         }
         Measurement::Windows { cuts, count } => crate::windows::windows(subject, cuts, *count),
         Measurement::Scores { cuts } => crate::diagnostics::scores(subject, cuts),
@@ -194,7 +204,7 @@ mod tests {
     fn a_kind_is_the_tag_that_is_written() {
         let all = [
             Measurement::Gradient { cuts: vec![Cut::FF] },
-            Measurement::Update { cuts: vec![] },
+            Measurement::Update { cuts: vec![], apart: true },
             Measurement::Windows { cuts: vec![], count: 1 },
             Measurement::Scores { cuts: vec![] },
             Measurement::Chain {},

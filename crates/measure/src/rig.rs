@@ -13,7 +13,7 @@ use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
 
 use crate::comparison::{Comparison, Plan};
-use crate::groups::{Group, groups};
+use crate::groups::{Group, groups, groups_apart};
 use crate::layers::Steps;
 use crate::measurement::MeasureError;
 use crate::update_scales::Space;
@@ -80,6 +80,15 @@ impl<'s, R: Real> Rig<'s, R> {
             compared: OnceLock::new(),
             space: None,
         })
+    }
+
+    /// Sets redundant parameters apart: they are a group of their own, which no sum over everything holds.
+    #[must_use]
+    pub fn apart(mut self) -> Self {
+        self.groups = groups_apart(self.system.program().layout());
+        self.plan = Plan::new(&self.groups, &self.cuts);
+        self.compared = OnceLock::new();
+        self
     }
 
     /// Takes over parameters.

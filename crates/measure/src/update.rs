@@ -12,7 +12,7 @@ use crate::comparison::{Comparison, PLACEMENTS};
 use crate::finding::Finding;
 use crate::geometry::Geometry;
 use crate::gradient::windows;
-use crate::groups::{ALL, Group};
+use crate::groups::{ALL, Group, whole_ranges};
 use crate::layers::{FOUR, Layer};
 use crate::measurement::MeasureError;
 use crate::rig::Rig;
@@ -195,12 +195,16 @@ fn placement(
         }
     };
     let (distances, references) = (sums.distances(a, b), sums.squares(b));
-    let total = distances.iter().fold(0.0, |total, distance| total + distance);
+    let kept = groups.iter().zip(distances).filter(|(group, _)| !group.is_apart());
+    let total = kept.fold(0.0, |total, (_, distance)| total + distance);
     let mut findings = Vec::with_capacity(2 * groups.len() + 1);
-    for (i, part) in groups.iter().map(|group| group.name.as_str()).enumerate() {
+    for (i, group) in groups.iter().enumerate() {
+        let part = group.name.as_str();
         findings.push(apart(part, distances[i], references[i]));
         let share = quantity("placement-share");
-        findings.push(if total > 0.0 {
+        findings.push(if group.is_apart() {
+            Finding::undefined(share, pair, part, "set apart: no output sees these parameters")
+        } else if total > 0.0 {
             Finding::new(share, pair, part, distances[i] / total)
         } else {
             Finding::undefined(share, pair, part, "the two placements agree in every bit")
@@ -215,8 +219,13 @@ fn relative_sizes<R: Real>(rig: &Rig<R>, applied: &Comparison) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, cut) in rig.cuts().iter().enumerate() {
         let update = applied.whole(index, 0);
-        findings.push(if rig.norm(index) > 0.0 {
-            Finding::new("r_U", cut, ALL, update.square.sqrt() / rig.norm(index))
+        let norm = if whole_ranges(rig.groups()).is_some() {
+            rig.compared_gradients().square(index).sqrt()
+        } else {
+            rig.norm(index)
+        };
+        findings.push(if norm > 0.0 {
+            Finding::new("r_U", cut, ALL, update.square.sqrt() / norm)
         } else {
             Finding::undefined("r_U", cut, ALL, "the gradient is zero")
         });

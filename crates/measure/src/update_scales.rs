@@ -15,7 +15,7 @@ use backcut_training::{AdamWSettings, Optimizer, State};
 
 use crate::finding::Finding;
 use crate::geometry::part_names;
-use crate::groups::{ALL, Group, pooled};
+use crate::groups::{ALL, Group, pooled, whole_ranges};
 use crate::median::Medians;
 use crate::rig::Rig;
 
@@ -68,7 +68,10 @@ impl History {
         }
         let of_group = |g: &Group| medians.of_ranges(root, &g.ranges);
         let mut values: Vec<f64> = groups.iter().map(of_group).collect();
-        values.push(medians.of(root));
+        values.push(match whole_ranges(groups) {
+            Some(kept) => medians.of_ranges(root, &kept),
+            None => medians.of(root),
+        });
         part_names(groups).zip(values).map(|(part, v)| Finding::new(NAME, "", part, v)).collect()
     }
 
@@ -98,7 +101,7 @@ impl History {
             let share = f64::from(above) / count as f64;
             findings.push(Finding::new(NAMES[1], &name, part, share));
         };
-        let mut above_in_all = 0;
+        let (mut above_in_all, mut all) = (0, 0);
         for group in groups {
             let mut above = 0;
             for range in group.ranges.iter().cloned() {
@@ -106,9 +109,16 @@ impl History {
                 above += history::ratio(kappa, eps, g, root, &mut ratios[range]);
             }
             report(&group.name, medians.of_ranges(ratios, &group.ranges), above, group.len());
-            above_in_all += above;
+            if !group.is_apart() {
+                above_in_all += above;
+                all += group.len();
+            }
         }
-        report(ALL, medians.of(ratios), above_in_all, ratios.len());
+        let median = match whole_ranges(groups) {
+            Some(kept) => medians.of_ranges(ratios, &kept),
+            None => medians.of(ratios),
+        };
+        report(ALL, median, above_in_all, all);
         findings
     }
 }

@@ -134,7 +134,9 @@ impl<'a> Signs<'a> {
         let pairs = own.sums.iter().zip(&full.sums);
         let mut sums: Vec<[f64; 3]> = pairs.map(|(own, full)| [own[0], full[0], own[1]]).collect();
         let add = |a: [f64; 3], b: &[f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        sums.push(sums.iter().fold([0.0; 3], add));
+        let kept = self.groups.iter().zip(&sums).filter(|(group, _)| !group.is_apart());
+        let whole = kept.fold([0.0; 3], |total, (_, sums)| add(total, sums));
+        sums.push(whole);
         let report = |(part, [own, other, dot]): (&str, [f64; 3])| {
             let lengths = own.sqrt() * other.sqrt();
             if lengths > 0.0 {
@@ -169,7 +171,9 @@ impl<'a> Signs<'a> {
         for (group, (sums, counts)) in self.groups.iter().zip(row.sums.iter().zip(&row.counts)) {
             let ([dot, square], [nonzero, saturated]) = (*sums, *counts);
             let sign = Sign { dot, square, nonzero, saturated, count: group.len() };
-            whole.join(&sign);
+            if !group.is_apart() {
+                whole.join(&sign);
+            }
             report(&group.name, sign);
         }
         report(ALL, whole);

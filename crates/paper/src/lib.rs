@@ -19,9 +19,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod calibration;
 pub mod compare;
 mod figures;
 mod measured;
+pub mod multiverse;
 mod page;
 pub mod paper;
 mod reproduction;

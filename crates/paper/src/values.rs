@@ -27,19 +27,6 @@ pub fn ff_error_of(choice: &SystemChoice) -> Option<f64> {
     ff_error(config.velocity)
 }
 
-/// FF's errors that the spread of initial states is calibrated against.
-pub fn calibrated_ff() -> Vec<(VelocityReading, f64)> {
-    let noises = [0.0, 0.05, 0.20, 0.30].map(VelocityReading::Noise);
-    let readings = noises.into_iter().chain([VelocityReading::Hidden]);
-    readings.filter_map(|reading| Some((reading, ff_error(reading)?))).collect()
-}
-
-/// The relative excess of a policy without memory (w = 1) that it is calibrated against.
-pub fn calibrated_excess() -> [(VelocityReading, f64); 3] {
-    let noise = VelocityReading::Noise;
-    [(noise(0.20), 0.43), (noise(0.30), 0.81), (VelocityReading::Hidden, 0.97)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +39,5 @@ mod tests {
         assert_eq!(ff_error(VelocityReading::Noise(0.35)), None);
         assert_eq!(ff_error(VelocityReading::Noise(0.12)), None);
         assert_eq!(ff_error(VelocityReading::Hidden), Some(0.0055));
-        assert_eq!(calibrated_ff().len(), 5);
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use backcut_ledger::status::{Granted, Used, grant};
-use backcut_ledger::{Contrast as Commitment, Entry, Hash, Ledger, Sample};
+use backcut_ledger::{Contrast as Commitment, Entry, Hash, Ledger, Sample, Status};
 use backcut_stats::bootstrap::Units;
 use backcut_stats::planning::{Plan as Sources, plan_noninferiority};
 use backcut_stats::two_sample::{kolmogorov_smirnov, permutation_of_means};
@@ -55,7 +55,9 @@ fn analysis_row(
     granted: Granted,
 ) -> AnalysisRow {
     let params = &family.params;
+    let status = granted.standing();
     let (row, verdict) = match judged {
+        Ok(row) if status.status == Status::Descriptive => (Some(row), Judgement::Described),
         Ok(row) => (Some(row), Judgement::Decided(row.verdict)),
         Err(problem) => (None, Judgement::NotComputed(problem.clone())),
     };
@@ -71,11 +73,12 @@ fn analysis_row(
         bound: params.bound,
         level: params.alpha,
         size: params.size.unwrap_or(params.contrasts.len()) as u64,
-        exact_p: row.map(|r| r.adjusted_p),
+        unadjusted_p: row.map(|r| r.exact.p),
+        adjusted_p: row.map(|r| r.adjusted_p),
         floor: row.map(|r| r.adjusted_floor),
         agreeing: row.map(|r| r.agreeing as u64),
         verdict,
-        status: granted.standing(),
+        status,
         why: granted.why,
         pointwise_lower: row.map(|r| r.pointwise[0]),
         pointwise_upper: row.map(|r| r.pointwise[1]),

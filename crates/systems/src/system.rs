@@ -138,6 +138,11 @@ pub trait System<R: Real>: Send + Sync {
         Vec::new()
     }
 
+    /// The same behind the panel.
+    fn raw_panel(&self) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+        Vec::new()
+    }
+
     /// The stratum and the segment (as a vessel and one of its tracks) that a trajectory of the panel comes
     /// from: those of one segment are no independent witnesses. `None` where each stands for itself.
     fn panel_segment(&self, row: usize) -> Option<(String, String)> {

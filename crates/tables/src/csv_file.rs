@@ -37,7 +37,9 @@ pub fn from_csv<R: Row>(bytes: &[u8]) -> Result<Vec<R>, TableError> {
     let header = reader.headers()?.clone();
     let mut places = Vec::with_capacity(R::COLUMNS.len());
     for column in R::COLUMNS {
-        let place = header.iter().position(|name| name == column.name);
+        let find = |wanted: &str| header.iter().position(|name| name == wanted);
+        let former = || R::RENAMED.iter().find(|(now, _)| *now == column.name);
+        let place = find(column.name).or_else(|| find(former()?.1));
         if place.is_none() && !R::NEWER.contains(&column.name) {
             let problem = format!("there is no column `{}`", column.name);
             return Err(TableError { row: 1, problem });

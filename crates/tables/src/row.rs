@@ -30,6 +30,9 @@ pub trait Row: Sized {
     /// Columns that tables of earlier versions lack; they read as empty.
     const NEWER: &'static [&'static str];
 
+    /// Columns that tables of earlier versions call otherwise: the name, and the former one.
+    const RENAMED: &'static [(&'static str, &'static str)];
+
     /// The entries' texts; `None` for an empty place.
     fn fields(&self) -> Vec<Option<Cow<'_, str>>>;
 
@@ -37,11 +40,12 @@ pub trait Row: Sized {
     fn read(fields: &[&str]) -> Result<Self, WrongField>;
 }
 
-/// Makes a struct a [`Row`] whose columns are its fields; `newer` names those that old tables lack.
+/// Makes a struct a [`Row`] whose columns are its fields; `newer` names those that old tables lack, `formerly` those
+/// that they call otherwise.
 macro_rules! row {
     (
         $(#[$about:meta])*
-        $name:ident $(newer [$($newer:ident),*])? {
+        $name:ident $(newer [$($newer:ident),*])? $(formerly [$($now:ident = $former:ident),*])? {
             $($(#[$doc:meta])* $field:ident: $type:ty,)*
         }
     ) => {
@@ -61,6 +65,9 @@ macro_rules! row {
             ];
 
             const NEWER: &'static [&'static str] = &[$($(stringify!($newer)),*)?];
+
+            const RENAMED: &'static [(&'static str, &'static str)] =
+                &[$($((stringify!($now), stringify!($former))),*)?];
 
             fn fields(&self) -> Vec<Option<std::borrow::Cow<'_, str>>> {
                 vec![$($crate::field::Field::write(&self.$field)),*]

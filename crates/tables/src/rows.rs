@@ -63,7 +63,9 @@ row! {
 
 row! {
     /// `analysis.csv`: a contrast, judged, with the status that the ledger grants.
-    AnalysisRow newer [pointwise_lower, pointwise_upper, one_out_lower, one_out_upper] {
+    AnalysisRow newer [unadjusted_p, pointwise_lower, pointwise_upper, one_out_lower, one_out_upper]
+        formerly [adjusted_p = exact_p]
+    {
         family: String,
         contrast: String,
         /// Its expression over cells.
@@ -80,8 +82,10 @@ row! {
         level: f64,
         /// How many comparisons share the level.
         size: u64,
-        /// The exact test's p-value, adjusted.
-        exact_p: Option<f64>,
+        /// The exact test's p-value of this contrast alone.
+        unadjusted_p: Option<f64>,
+        /// The same times the family's size, at most 1: what the verdict is audited by.
+        adjusted_p: Option<f64>,
         /// The smallest adjusted p-value that was possible.
         floor: Option<f64>,
         agreeing: Option<u64>,
@@ -96,6 +100,21 @@ row! {
         /// The least estimate with one source left out.
         one_out_lower: Option<f64>,
         one_out_upper: Option<f64>,
+    }
+}
+
+impl AnalysisRow {
+    /// The row as it is told now: a descriptive one has an estimate and no verdict, and tables of before there were two
+    /// p-values have one.
+    #[must_use]
+    pub fn told_like(mut self, other: &Self) -> Self {
+        if self.status.status == backcut_ledger::Status::Descriptive && self.verdict.verdict().is_some() {
+            self.verdict = Judgement::Described;
+        }
+        if other.unadjusted_p.is_none() {
+            self.unadjusted_p = None;
+        }
+        self
     }
 }
 

@@ -90,11 +90,14 @@ impl FromStr for Work {
 pub enum Judgement {
     /// It was judged.
     Decided(Verdict),
+    /// It is descriptive: it has an estimate and claims nothing.
+    Described,
     /// It could not be computed: why.
     NotComputed(String),
 }
 
 const NOT_COMPUTED: &str = "not computed: ";
+const DESCRIBED: &str = "no verdict";
 
 impl Judgement {
     /// The verdict, if it was judged.
@@ -112,6 +115,7 @@ impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Decided(verdict) => verdict.fmt(f),
+            Self::Described => f.pad(DESCRIBED),
             Self::NotComputed(why) => write!(f, "{NOT_COMPUTED}{why}"),
         }
     }
@@ -121,6 +125,9 @@ impl FromStr for Judgement {
     type Err = VerdictError;
 
     fn from_str(text: &str) -> Result<Self, VerdictError> {
+        if text == DESCRIBED {
+            return Ok(Self::Described);
+        }
         match text.strip_prefix(NOT_COMPUTED) {
             Some(why) => Ok(Self::NotComputed(why.to_owned())),
             None => text.parse().map(Self::Decided),

@@ -82,8 +82,34 @@ fn verdicts_and_statuses_are_read_or_refused() {
     let row = read("not computed: no value, at all", "confirmatory").unwrap();
     assert_eq!(row.verdict, Judgement::NotComputed("no value, at all".into()));
     assert!(!row.verdict.failed() && row.pointwise_lower.is_none());
+    let row = read("no verdict", "descriptive").unwrap();
+    assert_eq!((row.verdict.verdict(), row.verdict.failed()), (None, false));
+    assert_eq!(row.verdict, Judgement::Described);
     assert!(read("supported by hope", "post hoc").unwrap_err().problem.ends_with("is no verdict"));
     assert!(read("supported", "certain").unwrap_err().problem.ends_with("is no status"));
+}
+
+#[test]
+fn a_p_value_says_whether_it_is_adjusted() {
+    let start = "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size";
+    let end = "floor,agreeing,verdict,status,why";
+    let read = |columns: &str, values: &str, status: &str| {
+        let text = format!(
+            "{start},{columns},{end}\n\
+             f,c,[a],positive,8,1,0.5,2,two-sided,0.05,6,{values},0.01,8,supported,{status},because\n"
+        );
+        from_csv::<AnalysisRow>(text.as_bytes()).unwrap().remove(0)
+    };
+    let now = read("unadjusted_p,adjusted_p", "0.01,0.06", "post hoc");
+    assert_eq!((now.unadjusted_p, now.adjusted_p), (Some(0.01), Some(0.06)));
+    // The former name of the adjusted one.
+    let before = read("exact_p", "0.06", "post hoc");
+    assert_eq!((before.unadjusted_p, before.adjusted_p), (None, Some(0.06)));
+    assert_eq!(now.clone().told_like(&before), before);
+    assert_eq!(now.clone().told_like(&now), now);
+    // A descriptive row has no verdict, whatever older tables gave it.
+    let descriptive = read("exact_p", "0.06", "descriptive");
+    assert_eq!(descriptive.clone().told_like(&descriptive).verdict, Judgement::Described);
 }
 
 #[test]

@@ -2,7 +2,10 @@
 //!
 //! The file holds what went in (parameters, initial states, references, standardised noise, what is fed
 //! from outside), what came out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
-//! that clipping and AdamW would really make from this state. Nothing is trained.
+//! that clipping and AdamW would really make from this state. Nothing is trained. With `--panel` it holds the
+//! evaluation panel instead.
+
+mod panel;
 
 use std::path::PathBuf;
 
@@ -42,6 +45,9 @@ pub struct Args {
     /// Working precision of the rollout, the gradients and the file
     #[arg(long, value_parser = ["f32", "f64"], default_value = "f32")]
     precision: String,
+    /// Write the evaluation panel instead of a batch: every tap, attention, and what probes and donors need
+    #[arg(long, conflicts_with_all = ["cuts", "stream", "precision"])]
+    panel: bool,
     /// The file to write
     #[arg(long, value_name = "FILE.safetensors")]
     out: PathBuf,
@@ -75,6 +81,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
     let start = from.as_ref().map(|checkpoint| Start { checkpoint, is_new_phase });
     let bytes = match args.precision.as_str() {
+        _ if args.panel => panel::export(tools.executor, built.system(), &config, start)?,
         "f64" => export(Cpu::detect(), built.double(), &config, start, &cuts)?,
         _ => export(tools.executor, built.system(), &config, start, &cuts)?,
     };

@@ -3,8 +3,8 @@
 use crate::common::{arm, quadrotor, subject, trained, value};
 use backcut_engine::{BackwardError, Cpu, Cut};
 use backcut_measure::{
-    ALL, GradientOptions, MeasureError, Measurement, Rig, age_bins, ages, geometry_of_gradients,
-    gradient, measure,
+    ALL, Finding, GradientOptions, MeasureError, Measurement, REDUNDANT, Rig, age_bins, ages,
+    geometry_of_gradients, gradient, measure,
 };
 use backcut_text::Hinted as _;
 
@@ -36,9 +36,41 @@ fn the_whole_is_what_training_clips_by() {
         backcut_training::Trainer::resume(Cpu::detect(), &system, arm, state.clone()).unwrap();
     let log = trainer.step().unwrap();
     let subject = subject(&system, &state, arm);
-    let findings = measure(&Measurement::Update { cuts: vec![] }, &subject, None).unwrap();
+    let findings = measure(&Measurement::Update { cuts: vec![], apart: false }, &subject, None).unwrap();
     assert_eq!(value(&findings, "clip.factor", "FF", ALL).to_bits(), log.factor.to_bits());
     assert_eq!(value(&findings, "raw.norm", "FF", ALL).to_bits(), log.raw_norm.to_bits());
+}
+
+#[test]
+fn what_is_set_apart_is_in_no_sum_over_everything() {
+    let system = quadrotor();
+    let arm = arm(Cut::FF, 3);
+    let state = trained(&system, arm, 6);
+    let subject = subject(&system, &state, arm);
+    let of = |apart| {
+        let cuts = vec![Cut::FD, Cut::F_SG, Cut::KF, Cut::KD];
+        measure(&Measurement::Update { cuts, apart }, &subject, None).unwrap()
+    };
+    let (together, apart) = (of(false), of(true));
+    assert!(together.iter().all(|finding| finding.part != REDUNDANT));
+    for cut in ["FF", "FD", "F_SG"] {
+        let square = |findings: &[Finding], part: &str| {
+            value(findings, "applied.norm", cut, part).powi(2)
+        };
+        let sum = square(&apart, ALL) + square(&apart, REDUNDANT);
+        assert!((sum / square(&together, ALL) - 1.0).abs() < 1e-12, "{cut}");
+        assert!(square(&apart, REDUNDANT) > 0.0, "AdamW moves keys' biases");
+    }
+    // Scaled by their own rounding they rule a cosine of everything, and no longer one of the rest.
+    for quantity in ["d_U", "r_U", "moment.cosine", "applied.sign-cosine", "rho.above-one"] {
+        let [with, without] = [&together, &apart].map(|f| value(f, quantity, "FD", ALL));
+        assert!(with.to_bits() != without.to_bits(), "{quantity}: {with}");
+    }
+    let share = |part: &str| {
+        let is = |f: &&Finding| f.quantity == "applied.placement-share" && f.part == part;
+        apart.iter().find(is).unwrap().clone()
+    };
+    assert!(share(REDUNDANT).value.is_none() && share(REDUNDANT).note.contains("set apart"));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn the_findings_say_so() {
     let arm = arm(Cut::FF, 11);
     let state = trained(&system, arm, 5);
     let subject = subject(&system, &state, arm);
-    let measurement = Measurement::Update { cuts: Cut::SIX.to_vec() };
+    let measurement = Measurement::Update { cuts: Cut::SIX.to_vec(), apart: false };
     let findings = measure(&measurement, &subject, None).unwrap();
     let pair = "F_SG - FD";
     for part in ["embedding", "position", "block0.w_q", "block1.feed-forward", "norm", "head"] {

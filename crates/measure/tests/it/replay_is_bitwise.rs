@@ -45,7 +45,7 @@ fn layers_are_what_their_names_say() {
     let state = trained(&system, arm, 5);
     let subject = subject(&system, &state, arm);
     let cuts = Cut::SIX.to_vec();
-    let findings = measure(&Measurement::Update { cuts }, &subject, None).unwrap();
+    let findings = measure(&Measurement::Update { cuts, apart: false }, &subject, None).unwrap();
     for cut in Cut::SIX.map(|c| c.to_string()) {
         let of = |quantity: &str| value(&findings, quantity, &cut, "all");
         assert!(of("clip.factor") < 1.0);
@@ -75,7 +75,7 @@ fn without_the_four_graphs_there_is_no_interaction() {
     let system = quadrotor();
     let arm = Arm { cut: Cut::FF, seed: 8, stream: Stream::A, optimizer: with_clip(1e9) };
     let state = trained(&system, arm, 1);
-    let measurement = Measurement::Update { cuts: vec![Cut::FD] };
+    let measurement = Measurement::Update { cuts: vec![Cut::FD], apart: false };
     let findings = measure(&measurement, &subject(&system, &state, arm), None).unwrap();
     let missing = findings.iter().find(|f| f.quantity == "raw.interaction").unwrap();
     assert_eq!(missing.value, None);

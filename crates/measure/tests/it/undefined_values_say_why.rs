@@ -9,7 +9,7 @@ fn everything() -> [Measurement; 3] {
     let cuts = Cut::SIX.to_vec();
     [
         Measurement::Gradient { cuts: cuts.clone() },
-        Measurement::Update { cuts },
+        Measurement::Update { cuts, apart: false },
         Measurement::Chain {},
     ]
 }

@@ -5,11 +5,13 @@
 //! its place. Arms or conditions that are missing are left out and named in the caption.
 
 mod branch;
+mod calibration;
 pub mod design;
 mod gradient;
 mod intervention;
 mod masking;
 mod memory_value;
+mod multiverse;
 mod noninferiority;
 pub mod quantities;
 mod segments;
@@ -38,6 +40,8 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("intervention", "velocity-input weights and the cost of another's history"),
     ("gradient", "what a memory cut does to the gradient"),
     ("updates", "interaction and placement through clip and AdamW"),
+    ("calibration", "candidate configurations by published cells without a cut"),
+    ("multiverse", "core claims under every choice that nobody published"),
     ("design", "which derivative edges live under each cut"),
     ("vessel-gradient", "the memory cut in gradients of single windows (vessel)"),
     ("vessel-chain", "gains of the physical chain by lag (vessel)"),
@@ -70,6 +74,8 @@ impl Reproduction {
             "intervention" => intervention::draw(results),
             "gradient" => gradient::draw(results),
             "updates" => updates::draw(results),
+            "calibration" => calibration::draw(results),
+            "multiverse" => multiverse::draw(results),
             "design" => design::draw(&self.design),
             _ => self.vessel_figure(name).unwrap_or_else(|| {
                 let known = FIGURES.iter().map(|(name, _)| *name);

@@ -39,8 +39,10 @@ pub struct Judged {
     pub level: Option<f64>,
     /// The family's size.
     pub size: Option<u64>,
-    /// The exact test's p-value.
-    pub exact_p: Option<f64>,
+    /// The exact test's p-value; tables of earlier versions hold only the adjusted one.
+    pub unadjusted_p: Option<f64>,
+    /// The same, adjusted for the family.
+    pub adjusted_p: Option<f64>,
     /// The smallest p-value that was possible.
     pub floor: Option<f64>,
     /// Sources that agree.
@@ -55,6 +57,7 @@ pub struct Judged {
 
 impl From<AnalysisRow> for Judged {
     fn from(row: AnalysisRow) -> Self {
+        let row = row.clone().told_like(&row);
         Self {
             family: row.family,
             contrast: row.contrast,
@@ -67,10 +70,11 @@ impl From<AnalysisRow> for Judged {
             bound: row.bound.to_string(),
             level: Some(row.level),
             size: Some(row.size),
-            exact_p: row.exact_p,
+            unadjusted_p: row.unadjusted_p,
+            adjusted_p: row.adjusted_p,
             floor: row.floor,
             agreeing: row.agreeing,
-            verdict: Some(row.verdict),
+            verdict: Some(row.verdict).filter(|verdict| *verdict != Judgement::Described),
             status: row.status,
             why: row.why,
         }
@@ -92,7 +96,8 @@ impl From<AgreementRow> for Judged {
             bound: "pointwise 95% over seeds".into(),
             level: None,
             size: None,
-            exact_p: None,
+            unadjusted_p: None,
+            adjusted_p: None,
             floor: None,
             agreeing: None,
             verdict: None,

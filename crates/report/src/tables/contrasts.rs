@@ -10,7 +10,7 @@ use crate::results::{Judged, Study};
 pub fn contrasts(studies: &[&Study]) -> Table {
     let mut rows = Vec::new();
     let mut file =
-        "study,family,contrast,expression,mean,lower,upper,bound,exact_p,verdict,status,why\n"
+        "study,family,contrast,expression,mean,lower,upper,bound,unadjusted_p,adjusted_p,verdict,status,why\n"
             .to_owned();
     for study in studies {
         for row in &study.analysis {
@@ -19,7 +19,7 @@ pub fn contrasts(studies: &[&Study]) -> Table {
                 [row.mean, row.lower, row.upper].map(|v| v.map_or_else(String::new, exact));
             let _ = writeln!(
                 file,
-                "{},{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{},{}",
                 [study.name.as_str(), &row.family, &row.contrast, &row.expression]
                     .map(csv)
                     .join(","),
@@ -27,7 +27,8 @@ pub fn contrasts(studies: &[&Study]) -> Table {
                 numbers[1],
                 numbers[2],
                 csv(&row.bound),
-                row.exact_p.map_or_else(String::new, exact),
+                row.unadjusted_p.map_or_else(String::new, exact),
+                row.adjusted_p.map_or_else(String::new, exact),
                 csv(&row.decision()),
                 csv(&row.status.to_string()),
                 csv(&row.why)
@@ -65,7 +66,7 @@ fn cells(study: &str, row: &Judged) -> Vec<String> {
         (None, _, Some(upper)) => format!(" (upper {})", number(upper)),
         (None, Some(lower), None) => format!(" (lower {})", number(lower)),
     };
-    let p = row.exact_p.map_or_else(|| NONE.to_owned(), |p| minus(&p_value(p)));
+    let p = row.adjusted_p.map_or_else(|| NONE.to_owned(), |p| minus(&p_value(p)));
     let floor = row.floor.filter(|floor| *floor > 0.05).map_or_else(String::new, |floor| {
         format!(" (can not be below {})", minus(&p_value(floor)))
     });

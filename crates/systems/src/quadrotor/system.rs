@@ -56,6 +56,19 @@ impl Quadrotor {
     }
 }
 
+/// The parts of a batch with their shapes.
+fn named(batch: Batch) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+    let Batch { rows, steps, initial_state, reference_position, reference_velocity, noise } = batch;
+    let times = steps + HORIZON + 1;
+    let named = |name: &str, shape: Vec<usize>, values| (name.to_owned(), shape, values);
+    vec![
+        named("initial_state", vec![rows, STATE], initial_state),
+        named("reference_position", vec![rows, times, 3], reference_position),
+        named("reference_velocity", vec![rows, times, 3], reference_velocity),
+        named("noise", vec![rows, steps, 3], noise),
+    ]
+}
+
 impl<R: Real> System<R> for Quadrotor {
     fn program(&self) -> &Arc<Program> {
         &self.program
@@ -95,16 +108,11 @@ impl<R: Real> System<R> for Quadrotor {
 
     /// Initial states, references at times 0 to T + 10, and standardised noise.
     fn raw_batch(&self, key: BatchKey) -> Vec<(String, Vec<usize>, Vec<f64>)> {
-        let Batch { rows, steps, initial_state, reference_position, reference_velocity, noise } =
-            self.batch(key);
-        let times = steps + HORIZON + 1;
-        let named = |name: &str, shape: Vec<usize>, values| (name.to_owned(), shape, values);
-        vec![
-            named("initial_state", vec![rows, STATE], initial_state),
-            named("reference_position", vec![rows, times, 3], reference_position),
-            named("reference_velocity", vec![rows, times, 3], reference_velocity),
-            named("noise", vec![rows, steps, 3], noise),
-        ]
+        named(self.batch(key))
+    }
+
+    fn raw_panel(&self) -> Vec<(String, Vec<usize>, Vec<f64>)> {
+        named(self.panel(0, PANEL_ROWS))
     }
 
     /// Squared distance to the reference in three dimensions, averaged over s_1 ... s_T, m^2.

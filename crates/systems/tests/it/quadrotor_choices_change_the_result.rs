@@ -42,14 +42,15 @@ fn each_choice_gives_its_own_pinned_loss() {
         (json!({"policy": {"initialisation": "pytorch", "key_bias": false}}), PINNED[11]),
         (json!({"policy": {"positions": 42}}), PINNED[12]),
     ];
-    let mut found = Vec::new();
+    let (mut found, mut is_pinned) = (Vec::new(), true);
     for (mut settings, (weights, loss)) in cases {
+        // Rows of positions beyond the steps and keys' biases change the number of weights, not the first loss.
         settings["velocity"] = json!(0.2);
         let (count, ours) = first_loss(settings.clone());
-        assert_eq!(count, weights, "{settings}");
-        assert!((ours / loss - 1.0).abs() < 1e-12, "{settings}: {ours:?}, not {loss:?}");
-        found.push((count, ours.to_bits()));
+        is_pinned &= count == weights && (ours / loss - 1.0).abs() < 1e-12;
+        found.push((count, ours));
     }
+    assert!(is_pinned, "{found:?}");
     for (i, a) in found.iter().enumerate() {
         assert!(!found[..i].contains(a), "case {i} is another one: {a:?}");
     }
@@ -86,7 +87,7 @@ fn choices_that_make_no_sense_are_errors() {
         (json!({"policy": {"positions": 31}}), "`policy.positions` is 31"),
         (json!({"policy": {"mixer": "gru", "key_bias": false}}), "`policy.key_bias`"),
         (json!({"policy": {"embedding": "normal"}}), "unknown variant `normal`"),
-        (json!({"policy": {"position_start": 0.5}}), "position"),
+        (json!({"policy": {"position_start": 0.5}}), "0.5"),
         (json!({"policy": {"key_biass": false}}), "key_biass"),
         (json!({"initial_velocity": "hover"}), "unknown variant `hover`"),
     ] {

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use backcut_engine::Cut;
-use backcut_measure::{ALL, Layer, Rig, UpdateOptions, placement_follows_history, update};
+use backcut_measure::{
+    ALL, Layer, REDUNDANT, Rig, UpdateOptions, placement_follows_history, update,
+};
 use backcut_study::Tools;
 
 use super::figure::Dots;
@@ -53,7 +55,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let rig = match &mut rigs[states.system_of(restored)] {
             Some(rig) => rig,
             empty => empty.insert(
-                Rig::new(subject.executor, subject.system, &cuts).told_at(&restored.label)?,
+                Rig::new(subject.executor, subject.system, &cuts)
+                    .map(Rig::apart)
+                    .told_at(&restored.label)?,
             ),
         };
         replays.push(replay(rig, &subject, restored)?);
@@ -95,6 +99,10 @@ fn tables(look: Look) -> String {
     }
     out += &table.text();
     out += "  kappa 1: not clipped; cosine: of U with U_FF\n";
+    if look.0.iter().any(|finding| finding.part == REDUNDANT) {
+        let apart = "keys' biases, which no output sees, are set apart as the part `redundant`";
+        out += &wrapped(&format!("  {apart}; everything here is without them"), 2);
+    }
     out += &look.reasons(&["r_U", "d_U", "applied.ratio", "applied.cosine"]);
     out += &layers(look);
     for pair in look.cuts("applied.placement") {
