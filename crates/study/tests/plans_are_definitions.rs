@@ -4,8 +4,8 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use backcut_study::runner::shard_of;
 use backcut_study::{Definition, Plan, Study, StudyError, builtin};
@@ -29,6 +29,58 @@ fn all_published() -> Vec<(Study, Plan)> {
     let studies: Vec<_> = files.iter().map(|file| published(&name(file))).collect();
     assert!(studies.len() > 16, "the paper's, the template");
     studies
+}
+
+/// The studies of the second programme, by name.
+fn second() -> BTreeMap<String, Study> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/second");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let is_study = |f: &PathBuf| {
+        f.extension().is_some_and(|e| e == "toml") && !f.ends_with("configuration.toml")
+    };
+    let load = |f: PathBuf| Study::load(&f, &Catalogue::builtin()).unwrap();
+    files.filter(is_study).map(load).map(|study| (study.name.clone(), study)).collect()
+}
+
+#[test]
+fn the_second_programme_has_one_configuration_and_drawn_sources() {
+    let studies = second();
+    assert_eq!(studies.len(), 18);
+    let mut known = BTreeSet::new();
+    for (name, study) in &studies {
+        if ["calibration", "multiverse"].contains(&name.as_str()) {
+            continue;
+        }
+        assert!(study.grids.iter().all(|grid| grid.is_open()), "{name}: nothing is drawn yet");
+        for arm in &study.arms {
+            assert_eq!(arm.optimizer.clip, 4311.62, "{name}: {}", arm.name);
+            let policies = arm.systems.values().map(|choice| choice.settings["policy"].to_string());
+            known.extend(policies);
+        }
+    }
+    assert_eq!(known.len(), 1, "{known:?}");
+    let c6 = &studies["c6"];
+    let arm = c6.arms.iter().find(|arm| arm.name == "SEG-2").unwrap();
+    assert_eq!((arm.conditions.len(), c6.grids[arm.grid].sources.len()), (3, 16));
+    assert_eq!(c6.grids[arm.grid].drawn.as_ref().unwrap().study, "c5");
+}
+
+#[test]
+fn a_calibration_cuts_nothing_and_universes_are_apart() {
+    let studies = second();
+    let arms = &studies["calibration"].arms;
+    assert!(arms.iter().all(|arm| arm.cut == backcut_engine::Cut::FF));
+    let multiverse = &studies["multiverse"];
+    let of = |universe: &str| {
+        let arm = multiverse.arms.iter().find(|a| a.name == format!("{universe}.FF")).unwrap();
+        (arm.systems[&0].settings.to_string(), arm.optimizer.clip, arm.optimizer.adamw.eps)
+    };
+    let all: Vec<_> = (1..=24).map(|i| of(&format!("u{i:02}"))).collect();
+    for (i, universe) in all.iter().enumerate() {
+        assert!(!all[..i].contains(universe), "universe {} is another one", i + 1);
+        assert!(universe.1 != 737.46, "universe {}: by rule is its own number", i + 1);
+    }
+    assert_eq!(all.iter().filter(|universe| universe.1 == 4311.62).count(), 12);
 }
 
 #[test]

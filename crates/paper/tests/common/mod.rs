@@ -185,6 +185,38 @@ pub fn write_study(
     }
 }
 
+/// Two candidates of a calibration, and two claims in every universe of the multiverse.
+fn write_second(folder: &Path) {
+    let conditions = ["0.00", "0.05", "0.20", "0.30", "hidden"];
+    let arms = ["a.FF", "a.w1", "b.FF", "b.w1"];
+    let (name, points) = ("calibration", 1);
+    let study = StudyFixture {
+        name,
+        first_seed: 930_000_001,
+        seeds: 2,
+        conditions: &conditions,
+        arms: &arms,
+        points,
+    };
+    write_study(folder, &study, &[]);
+    let mut text = "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size,unadjusted_p,adjusted_p,floor,agreeing,verdict,status,why\n".to_owned();
+    for universe in 1..=24 {
+        for claim in ["H1", "H2"] {
+            let name = format!("u{universe:02}");
+            let mean = 0.2 + wobble(&[&name, claim]);
+            let (lower, upper) = (mean - 0.4, mean + 0.4);
+            let verdict = if lower > 0.0 { "supported" } else { "unresolved" };
+            let _ = writeln!(
+                text,
+                "{name}: H1-H3,{claim},[{name}.w1@0.20],positive,8,{mean},{lower},{upper},two-sided,0.05,3,0.01,0.03,0.02,8,{verdict},prespecified,because"
+            );
+        }
+    }
+    let folder = folder.join("multiverse");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("analysis.csv"), text).unwrap();
+}
+
 fn write_measurements(
     folder: &Path,
     study: &str,
@@ -212,6 +244,7 @@ fn write_measurements(
 
 /// The whole set of studies.
 pub fn write_results(folder: &Path) {
+    write_second(folder);
     vessel::write_vessel(folder);
     let h = [
         ("H1", "[w1@0.20] - [FF@0.20]", "prespecified", 0.0021, [0.0019, 0.0023]),

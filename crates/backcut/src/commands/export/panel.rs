@@ -5,8 +5,9 @@
 
 use anyhow::Result;
 use backcut_engine::{Executor, Rollout};
+use backcut_measure::memory::panel_derangement;
 use backcut_measure::probe::{Folds, STRENGTHS};
-use backcut_measure::{Measurement, Subject, measure, panel_derangement};
+use backcut_measure::{Measurement, Subject, measure};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{RunConfig, State, Tensors};
 use serde_json::{Map, Value, json};
