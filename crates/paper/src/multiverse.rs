@@ -31,7 +31,9 @@ impl Design {
         let file = StudyFile::parse(FILE, "multiverse.toml").map_err(|error| error.to_string())?;
         let factors = file.factors.iter();
         Ok(Self {
-            factors: factors.map(|(n, levels)| (n.clone(), levels.keys().cloned().collect())).collect(),
+            factors: factors
+                .map(|(n, levels)| (n.clone(), levels.keys().cloned().collect()))
+                .collect(),
             universes: file.universes.iter().map(|(n, u)| (n.clone(), u.levels.clone())).collect(),
         })
     }
@@ -190,7 +192,9 @@ mod tests {
         let outcomes = design.universes.iter().map(of).collect();
         let claim = Claim { name: "H1".into(), outcomes, missing: 0 };
         let sentence = claim.sentence(&design);
-        assert!(sentence.starts_with("H1 holds in 12 of 24 universes, fails in 12 and is open in 0"));
+        assert!(
+            sentence.starts_with("H1 holds in 12 of 24 universes, fails in 12 and is open in 0")
+        );
         assert!(sentence.contains("moves it most is start"), "{sentence}");
         assert!(sentence.contains("with gpt") && sentence.contains("with pytorch"), "{sentence}");
     }

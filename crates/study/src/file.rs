@@ -270,8 +270,7 @@ impl StudyFile {
         let conditions = file.conditions.iter().map(|(name, settings)| (name.as_str(), settings));
         let levels = file.factors.values().flatten().map(|(name, l)| (name.as_str(), &l.settings));
         let universes = file.universes.iter().map(|(name, u)| (name.as_str(), &u.settings));
-        for (place, settings) in
-            system.chain(conditions).chain(arms).chain(levels).chain(universes)
+        for (place, settings) in system.chain(conditions).chain(arms).chain(levels).chain(universes)
         {
             if let Some(key) = not_finite(settings) {
                 let what = format!("{origin}: {place}: {key} is not a finite number");

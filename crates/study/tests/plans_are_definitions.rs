@@ -78,7 +78,6 @@ fn a_calibration_cuts_nothing_and_universes_are_apart() {
     let all: Vec<_> = (1..=24).map(|i| of(&format!("u{i:02}"))).collect();
     for (i, universe) in all.iter().enumerate() {
         assert!(!all[..i].contains(universe), "universe {} is another one", i + 1);
-        assert!(universe.1 != 737.46, "universe {}: by rule is its own number", i + 1);
     }
     assert_eq!(all.iter().filter(|universe| universe.1 == 4311.62).count(), 12);
 }

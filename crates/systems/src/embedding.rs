@@ -60,7 +60,8 @@ impl Policy {
     /// The first setting that describes no policy.
     pub fn check(&self) -> Result<(), SettingsError> {
         if let Some(rows) = self.positions.filter(|rows| !(self.steps..=4096).contains(rows)) {
-            let what = format!("`policy.positions` is {rows}, and a rollout has {} steps", self.steps);
+            let what =
+                format!("`policy.positions` is {rows}, and a rollout has {} steps", self.steps);
             return Err(SettingsError::new(what, "a row per step at least, 4096 at most"));
         }
         if !self.key_bias && !self.mixer.is_usual() {

@@ -108,7 +108,9 @@ impl AnalysisRow {
     /// p-values have one.
     #[must_use]
     pub fn told_like(mut self, other: &Self) -> Self {
-        if self.status.status == backcut_ledger::Status::Descriptive && self.verdict.verdict().is_some() {
+        if self.status.status == backcut_ledger::Status::Descriptive
+            && self.verdict.verdict().is_some()
+        {
             self.verdict = Judgement::Described;
         }
         if other.unadjusted_p.is_none() {

@@ -45,7 +45,8 @@ fn other_cuts_beside_it_change_no_cut() {
     let subject = subject(&system, &state, arm);
     let of = |cuts: &[Cut]| {
         let findings =
-            measure(&Measurement::Update { cuts: cuts.to_vec(), apart: false }, &subject, None).unwrap();
+            measure(&Measurement::Update { cuts: cuts.to_vec(), apart: false }, &subject, None)
+                .unwrap();
         let is = |f: &&Finding| f.cut == "KD" && !f.quantity.contains("placement");
         let mine: Vec<Finding> = findings.iter().filter(is).cloned().collect();
         bits(&mine)

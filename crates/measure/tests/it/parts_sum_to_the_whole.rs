@@ -36,7 +36,8 @@ fn the_whole_is_what_training_clips_by() {
         backcut_training::Trainer::resume(Cpu::detect(), &system, arm, state.clone()).unwrap();
     let log = trainer.step().unwrap();
     let subject = subject(&system, &state, arm);
-    let findings = measure(&Measurement::Update { cuts: vec![], apart: false }, &subject, None).unwrap();
+    let findings =
+        measure(&Measurement::Update { cuts: vec![], apart: false }, &subject, None).unwrap();
     assert_eq!(value(&findings, "clip.factor", "FF", ALL).to_bits(), log.factor.to_bits());
     assert_eq!(value(&findings, "raw.norm", "FF", ALL).to_bits(), log.raw_norm.to_bits());
 }
@@ -54,9 +55,8 @@ fn what_is_set_apart_is_in_no_sum_over_everything() {
     let (together, apart) = (of(false), of(true));
     assert!(together.iter().all(|finding| finding.part != REDUNDANT));
     for cut in ["FF", "FD", "F_SG"] {
-        let square = |findings: &[Finding], part: &str| {
-            value(findings, "applied.norm", cut, part).powi(2)
-        };
+        let square =
+            |findings: &[Finding], part: &str| value(findings, "applied.norm", cut, part).powi(2);
         let sum = square(&apart, ALL) + square(&apart, REDUNDANT);
         assert!((sum / square(&together, ALL) - 1.0).abs() < 1e-12, "{cut}");
         assert!(square(&apart, REDUNDANT) > 0.0, "AdamW moves keys' biases");

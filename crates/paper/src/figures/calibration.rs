@@ -54,14 +54,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
                     format::number(cell.paper)
                 );
                 plot.canvas.mark(Series::BLUE, x, y, false, &text);
-                data.value(
-                    group,
-                    &candidate.name,
-                    &cell.condition,
-                    "mean",
-                    mismatch,
-                    "log ratio",
-                );
+                data.value(group, &candidate.name, &cell.condition, "mean", mismatch, "log ratio");
             }
         }
         panels.push(plot.finish());
@@ -81,7 +74,8 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         ),
         legend: vec![Key::mark(Series::BLUE, "one condition")],
         panels,
-        alt: "Mismatch of every candidate configuration in every published cell without a cut.".into(),
+        alt: "Mismatch of every candidate configuration in every published cell without a cut."
+            .into(),
         csv: data.csv(),
     })
 }

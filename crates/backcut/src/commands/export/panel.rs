@@ -66,9 +66,8 @@ impl Gathered {
 }
 
 fn places(rows: usize, heads: usize, end: usize) -> impl Iterator<Item = (usize, usize, usize)> {
-    (0..rows).flat_map(move |row| {
-        (0..heads).flat_map(move |head| (0..end).map(move |j| (row, head, j)))
-    })
+    (0..rows)
+        .flat_map(move |row| (0..heads).flat_map(move |head| (0..end).map(move |j| (row, head, j))))
 }
 
 /// The file's bytes.
@@ -124,7 +123,8 @@ pub fn export(
         [Measurement::Probe { common: false }, Measurement::Donor {}, Measurement::Attention {}];
     header["measured"] =
         measurements.iter().map(|what| (what.kind().to_owned(), found(what, &subject))).collect();
-    header["layout"]["panel"] = "taps of the step program over the whole panel, [step][row][column]".into();
+    header["layout"]["panel"] =
+        "taps of the step program over the whole panel, [step][row][column]".into();
     header["layout"]["attention"] =
         "probabilities, [row][head][query][position]; zero where a query does not look".into();
     header["layout"]["donors"] = "row i reads what row donors[i] stored before each step".into();
