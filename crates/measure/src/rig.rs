@@ -104,6 +104,7 @@ impl<'s, R: Real> Rig<'s, R> {
     /// Rolls a batch and differentiates it under every cut.
     pub fn differentiate(&mut self, key: BatchKey) -> Result<(), MeasureError> {
         self.system.fill_batch(key, &mut self.rollout)?;
+        self.workspace.draw(key.draw());
         self.differentiate_filled(|source| MeasureError::Roll { update: key.update + 1, source })
     }
 

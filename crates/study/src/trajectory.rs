@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use backcut_engine::{Cut, MemoryCredit, StateCredit};
+use backcut_engine::Cut;
 use backcut_ledger::{Hash, canonical_value};
 use backcut_tables::names;
 use backcut_tables::rows::ProvenanceRow;
@@ -129,22 +129,9 @@ fn drive<S: Serialize>(run: &RunConfig<S>) -> Hash {
 /// The plainest cut that keeps the same edges over so many steps: `SEG-1` is `F_SG`, and a segment or a
 /// reach as long as the rollout is none. Some of them differ in the last bits, none in what one learns.
 fn plainest(cut: Cut, steps: Option<u64>) -> Cut {
-    let is_whole = |n: u32| steps.is_some_and(|steps| u64::from(n) >= steps);
-    let state = match cut.state {
-        StateCredit::Steps(k) if is_whole(k.get()) => StateCredit::Full,
-        state => state,
-    };
-    let memory = match cut.memory {
-        MemoryCredit::Stored { segment: Some(length) } if is_whole(length.get()) => {
-            MemoryCredit::Full
-        }
-        MemoryCredit::Scaled { alpha } if alpha.get() == 1.0 => MemoryCredit::Full,
-        memory if memory.is_detached() && memory != MemoryCredit::Projected => {
-            MemoryCredit::Stored { segment: None }
-        }
-        memory => memory,
-    };
-    Cut { state, memory }
+    // Parts have one name already: a plan writes them out (see `resolve/arms.rs`).
+    let steps = steps.map_or(usize::MAX, |steps| steps as usize);
+    Cut { state: cut.state.plainest(steps), memory: cut.memory.plainest(steps), ..cut }
 }
 
 /// The steps of a rollout, where settings say them under that name.

@@ -134,6 +134,28 @@ fn what_two_studies_share_has_one_name() {
     assert_ne!(ids(TINY), ids(&TINY.replace("evaluate_every = 20", "evaluate_every = 10")));
 }
 
+/// However single edges are written, one cut is one unit: known results stay known.
+#[test]
+fn one_cut_has_one_id_however_its_edges_are_written() {
+    let ids = |cut: &str| {
+        let study = study(&changed("cut = \"F_SG\"", &format!("cut = \"{cut}\""))).unwrap();
+        Plan::new(&study).units.iter().map(|unit| unit.id).collect::<Vec<_>>()
+    };
+    for [one, other] in [
+        ["FF:keys=D", "FD:values=F"],
+        ["FF:keys=D", "FF:block0.keys=D:block1.keys=D"],
+        ["FF:keys=SG:values=SG", "F_SG"],
+        ["FF:block0=A1", "FF"],
+        ["F_SG:observation=A0", "F_SG:observation=D"],
+        ["FF:state=D", "FF:position=D:attitude=D:velocity=D:rates=D"],
+        ["FF:block0=SEG-1:block1=SEG-99999", "FF:block0=SG"],
+    ] {
+        assert_eq!(ids(one), ids(other), "{one} and {other}");
+    }
+    assert_ne!(ids("FF:keys=D"), ids("FF:values=D"));
+    assert_ne!(ids("FD:observation=D"), ids("FD"));
+}
+
 #[test]
 fn shards_divide_the_units_and_keep_branches_with_their_start() {
     for (study, plan) in all_published() {
@@ -170,7 +192,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "cut = \"F_SG\"",
             "cut = \"F_SQ\"",
             "s.toml: arm `F_SG`: `F_SQ` is not a cut: `_SQ` is no memory credit",
-            "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5",
+            "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5; drawn for every update: RSEG-8 RT-0.1 URT-0.1; edges apart: FF:keys=D F_SG:block1=F",
         ),
         (
             "updates = 40\nkeep",

@@ -254,6 +254,7 @@ impl<'s, R: Real> Trainer<'s, R> {
         let Self { executor, model, moments, rollout, workspace, .. } = self;
         let loss =
             executor.roll(model, rollout).map_err(|source| TrainError::Roll { update, source })?;
+        workspace.draw(key.draw());
         let backward = |source| TrainError::Backward { update, source };
         executor.backward(model, rollout, workspace).map_err(backward)?;
         let raw_norm = executor.norm(workspace, 0);

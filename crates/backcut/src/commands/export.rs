@@ -137,6 +137,7 @@ fn export<R: Real>(
     let hint = "the policy fails on this batch: choose another seed or checkpoint";
     let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
     let mut workspace = executor.workspace(&rollout, cuts).told()?;
+    workspace.draw(key.draw());
     executor.backward(&model, &rollout, &mut workspace).told()?;
 
     let mut tensors = Tensors::default();

@@ -43,6 +43,7 @@ pub fn local_scores<R: Real>(
         system.fill_batch(key, &mut rollout)?;
         let roll = |source| MeasureError::Roll { update: key.update + 1, source };
         executor.roll(&model, &mut rollout).map_err(roll)?;
+        workspace.draw(key.draw());
         executor.backward(&model, &rollout, &mut workspace)?;
         Ok((0..all.len()).map(|cut| workspace.gradient(cut).to_vec()).collect())
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use backcut_engine::CutError;
+use backcut_engine::{BackwardError, Cut, CutError};
 use backcut_systems::{Built, Stream, SystemChoice};
 use backcut_text::nearest;
 use backcut_training::config::{MAX_UPDATES, evaluation_points};
@@ -128,7 +128,7 @@ impl Resolver<'_> {
         Ok(Arm {
             name: name.to_owned(),
             grid,
-            cut: table.cut.parse().map_err(StudyError::from_hinted::<CutError>)?,
+            cut: plain_cut(&table.cut, &built)?,
             from,
             updates,
             stream: stream(table)?,
@@ -249,6 +249,30 @@ impl Resolver<'_> {
 
 fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
     Err(StudyError::invalid(what, hint))
+}
+
+/// The cut of an arm; single edges by their whole names, so that one cut has one id however it is written.
+fn plain_cut(text: &str, built: &BTreeMap<usize, Arc<Built>>) -> Result<Cut, StudyError> {
+    let cut: Cut = text.parse().map_err(StudyError::from_hinted::<CutError>)?;
+    if cut.parts.is_empty() {
+        return Ok(cut);
+    }
+    let mut plain: Option<Cut> = None;
+    for built in built.values() {
+        let (program, steps) = (built.system().program(), built.system().steps());
+        let here =
+            program.plain_cut(cut, steps).map_err(StudyError::from_hinted::<BackwardError>)?;
+        match plain {
+            Some(other) if other != here => {
+                return invalid(
+                    format!("{cut} is {other} under one condition and {here} under another"),
+                    "write one arm for each",
+                );
+            }
+            _ => plain = Some(here),
+        }
+    }
+    Ok(plain.unwrap_or(cut))
 }
 
 /// The settings of its system that an arm changes; a branch has its start's where it says nothing.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backcut_engine::{
-    Cpu, Cut, Executor, ForwardSpec, Model, Moments, Program, Rollout, Workspace,
+    Cpu, Cut, Draw, Executor, ForwardSpec, Model, Moments, Program, Rollout, Workspace,
 };
 use backcut_kernels::Isa;
 use backcut_kernels::optim::AdamW;
@@ -73,6 +73,7 @@ impl Learner {
         fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         fill(self.updates, &mut self.rollout)?;
+        self.workspace.draw(Draw::new(0, self.updates));
         self.updates += 1;
         Ok(())
     }
