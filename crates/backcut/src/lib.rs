@@ -22,6 +22,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 mod commands;
 mod common;
 mod exit;
+mod optimizer;
 pub mod prelude;
 mod say;
 mod settings;

@@ -35,6 +35,7 @@ pub mod oracle;
 mod trace;
 
 pub use backcut_kernels::optim::AdamW;
+pub use backcut_kernels::optim::rule::Stretch;
 pub use backward::ages::StateJacobians;
 pub use backward::workspace::Workspace;
 pub use backward::{BackwardError, Seeds};

@@ -1,22 +1,23 @@
 //! Interventions on systems that are no quadrotor: a register, and a policy that fails without its memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use backcut_engine::{Cpu, Init, Program, Rollout, Trace};
 use backcut_measure::memory::{donor, donor_with};
 use backcut_measure::{Finding, MeasureError, Measurement, Subject, measure};
 use backcut_systems::analytic::{AnalyticConfig, PANEL_ROWS};
 use backcut_systems::{BatchKey, SampleError, Stream, System};
-use backcut_training::{AdamWSettings, Moments, Optimizer, State};
+use backcut_training::{Moments, Optimizer, State};
+
+static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(Optimizer::default);
 
 fn state(params: Vec<f32>) -> State<f32> {
     State { update: 0, moments: Moments::zeros(params.len()), params }
 }
 
 fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>) -> Subject<'a> {
-    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1.0, schedule: None };
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
-    Subject { executor: Cpu::detect(), system, state, optimizer, key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: &OPTIMIZER, key }
 }
 
 fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {

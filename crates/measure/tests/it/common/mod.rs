@@ -21,21 +21,25 @@ pub fn quadrotor() -> Quadrotor {
 
 /// An optimizer that clips the quadrotor's gradients or leaves them alone.
 pub fn with_clip(clip: f64) -> Optimizer {
-    Optimizer { adamw: AdamWSettings::default(), clip, schedule: None }
+    Optimizer::adamw(AdamWSettings::default(), clip)
 }
 
 /// The state after some updates of an arm.
-pub fn trained(system: &dyn System<f32>, arm: Arm, updates: u64) -> State<f32> {
-    let mut trainer = Trainer::new(Cpu::detect(), system, arm).expect("a sound arm");
+pub fn trained(system: &dyn System<f32>, arm: &Arm, updates: u64) -> State<f32> {
+    let mut trainer = Trainer::new(Cpu::detect(), system, arm.clone()).expect("a sound arm");
     for _ in 0..updates {
         trainer.step().expect("early updates are harmless");
     }
     trainer.state()
 }
 
-pub fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>, arm: Arm) -> Subject<'a> {
+pub fn subject<'a>(
+    system: &'a dyn System<f32>,
+    state: &'a State<f32>,
+    arm: &'a Arm,
+) -> Subject<'a> {
     let key = BatchKey { seed: arm.seed, stream: arm.stream, update: state.update };
-    Subject { executor: Cpu::detect(), system, state, optimizer: arm.optimizer, key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: &arm.optimizer, key }
 }
 
 /// The value of a finding that must be there.
