@@ -163,6 +163,10 @@ pub trait Executor<R: Real>: fmt::Debug + Send + Sync {
     fn hash(&self, model: &Model<R>) -> u64;
 }
 
+/// The compiler's optimisation level for this crate, in which the heavy code is compiled: `0` is a build
+/// that is some hundred times slower than it could be.
+pub const OPT_LEVEL: &str = env!("BACKCUT_OPT_LEVEL");
+
 /// The processor, on one of its code paths: the only executor so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cpu {

@@ -43,7 +43,7 @@ pub use compile::layout::{Init, Layout, Parameter};
 pub use compile::program::{Carried, Program};
 pub use credit::Draw;
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, Part, Parts, StateCredit};
-pub use executor::{Cpu, Executor, Moments};
+pub use executor::{Cpu, Executor, Moments, OPT_LEVEL};
 pub use fault::{Fault, Phase};
 pub use forward::model::{Model, WrongLength};
 pub use forward::roll::RollError;

@@ -45,8 +45,13 @@ fn main() {
         }
         let state = trainer.state();
         let key = BatchKey { seed: 1, stream: Stream::A, update: state.update };
-        let subject =
-            Subject { executor: Cpu::detect(), system: &system, state: &state, optimizer: &optimizer, key };
+        let subject = Subject {
+            executor: Cpu::detect(),
+            system: &system,
+            state: &state,
+            optimizer: &optimizer,
+            key,
+        };
         let mut rig = Rig::new(Cpu::detect(), &system, &Cut::SIX).expect("every cut fits");
         let six = |rig: &mut Rig<f32>| {
             rig.set(&state.params).expect("the same policy");

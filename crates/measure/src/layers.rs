@@ -81,7 +81,8 @@ impl<'a, 's, R: Real> Steps<'a, 's, R> {
                 continue;
             }
             let seen = &mut seen[common.start - range.start..common.end - range.start];
-            let (theta, g) = (&self.state.params[common.clone()], &self.rig.gradient(index)[common]);
+            let (theta, g) =
+                (&self.state.params[common.clone()], &self.rig.gradient(index)[common]);
             let decay = R::from_f64(rule.coupled_decay());
             rule::with_decay(decay, R::from_f64(factor), theta, g, seen);
         }
@@ -121,7 +122,8 @@ impl<'a, 's, R: Real> Steps<'a, 's, R> {
         let gradient = &self.rig.gradient(index)[range.clone()];
         let State { params, moments, .. } = self.state;
         let mut update = |factor: R| {
-            let (rules, step, whole) = (&self.stretches, moments.step + 1, self.rig.gradient(index));
+            let (rules, step, whole) =
+                (&self.stretches, moments.step + 1, self.rig.gradient(index));
             let (isa, m, v) = (Isa::detect(), &moments.first, &moments.second);
             rule::update_on(isa, rules, step, factor, params, m, v, whole, range.clone(), vector);
         };

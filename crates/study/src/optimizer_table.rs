@@ -42,7 +42,10 @@ impl OptimizerTable {
         let kind = rule.kind().name();
         let foreign = |key: &str, owner: &str| {
             let what = format!("optimizer: {kind} has no `{key}`");
-            Err(StudyError::invalid(what, format!("it belongs to {owner}: add kind, or leave it out")))
+            Err(StudyError::invalid(
+                what,
+                format!("it belongs to {owner}: add kind, or leave it out"),
+            ))
         };
         let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
         set(rule.rate_mut(), self.rate);

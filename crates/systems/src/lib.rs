@@ -22,7 +22,8 @@ pub mod vessel;
 
 pub use catalogue::{Built, Catalogue, Outline, SystemChoice};
 pub use optimizer::{
-    AdamWSettings, Clip, Decay, Kind, Optimizer, ParameterGroup, Placed, Rule, Schedule, SgdSettings,
+    AdamWSettings, Clip, Decay, Kind, Optimizer, ParameterGroup, Placed, Rule, Schedule,
+    SgdSettings,
 };
 pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 pub use system::{BatchKey, Reference, SampleError, Stream, System};

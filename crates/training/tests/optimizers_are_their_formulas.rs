@@ -12,8 +12,8 @@ mod common;
 use backcut_engine::{Cpu, Cut};
 use backcut_systems::{Decay, Kind, Optimizer, ParameterGroup, Schedule, Stream, System};
 use backcut_training::{
-    AdamWSettings, Arm, Begin, Checkpoint, Clip, Control, Folder, Progress, Rule, RunConfig, RunOptions,
-    SgdSettings, State, TrainError, Trainer, ValidRun, run,
+    AdamWSettings, Arm, Begin, Checkpoint, Clip, Control, Folder, Progress, Rule, RunConfig,
+    RunOptions, SgdSettings, State, TrainError, Trainer, ValidRun, run,
 };
 use common::{PointMass, go_on, optimizer, run_config};
 
@@ -29,6 +29,7 @@ fn optimizers() -> Vec<(&'static str, Optimizer)> {
     let with = |rule, clip| Optimizer { rule, clip, schedule: None, groups: vec![] };
     let adam = |decay| Rule::Adam(AdamWSettings { decay, ..usual });
     let sgd = |momentum, decay| Rule::Sgd(SgdSettings { rate: 0.01, momentum, decay });
+    let slow = Rule::Sgd(SgdSettings { rate: 1e-4, momentum: 0.9, decay: 0.0 });
     let schedule = Some(Schedule { warmup: 3, until: 20, end: 1e-4, decay: Decay::Linear });
     let groups = vec![group("*.bias", None, Some(0.0)), group("*0*", Some(0.5), None)];
     vec![
@@ -39,7 +40,7 @@ fn optimizers() -> Vec<(&'static str, Optimizer)> {
         ("sgd", with(sgd(0.0, 0.0), Clip::Norm(3.0))),
         ("sgd, momentum", with(sgd(0.9, 0.0), Clip::Norm(3.0))),
         ("sgd, momentum, decay", with(sgd(0.9, 0.1), Clip::Norm(3.0))),
-        ("sgd, momentum, no clip", with(sgd(0.9, 0.0), Clip::NONE)),
+        ("sgd, momentum, no clip", with(slow, Clip::NONE)),
         ("sgd, schedule", Optimizer { schedule, ..with(sgd(0.9, 0.0), Clip::Norm(3.0)) }),
         (
             "adamw, groups",
@@ -128,7 +129,7 @@ fn training_takes_the_steps_of_the_formulas() {
             let rate = match (optimizer.schedule, t) {
                 (None, _) => match optimizer.rule {
                     Rule::AdamW(_) | Rule::Adam(_) => 3e-3,
-                    Rule::Sgd(_) => 0.01,
+                    Rule::Sgd(s) => s.rate,
                 },
                 (_, 1..=3) => 0.01 * t as f64 / 3.0,
                 (_, 4..=19) => 1e-4 + (0.01 - 1e-4) * (20 - t) as f64 / 17.0,
@@ -147,7 +148,7 @@ fn training_takes_the_steps_of_the_formulas() {
             }
         }
         let moved = start.iter().zip(&weights).map(|(a, b)| (a - b.theta).abs()).sum::<f64>();
-        assert!(moved > 1e-2, "{name}: {moved}");
+        assert!(moved > 1e-3, "{name}: {moved}");
         assert_eq!(clipped > 0, optimizer.clip.is_on(), "{name}: clipped {clipped}");
     }
 }
@@ -166,7 +167,8 @@ fn stopped_runs_go_on_to_the_same_bytes() {
         let folder = |what: &str| Folder::new(root.path().join(format!("{i} {what}")));
         let (straight, stopped) = (folder("straight"), folder("stopped"));
         let cpu = Cpu::detect();
-        run::run(cpu, &system, &config, None, &straight, Begin::Fresh, &options, &mut go_on).unwrap();
+        run::run(cpu, &system, &config, None, &straight, Begin::Fresh, &options, &mut go_on)
+            .unwrap();
         for _ in 0..8 {
             let mut left = 4;
             let mut soon = |_: &Progress| {
@@ -233,13 +235,15 @@ fn every_setting_changes_the_result_and_the_name() {
 
 #[test]
 fn what_the_first_version_wrote_is_written_and_read_as_it_was() {
-    const TEXT: &str = r#"{"adamw":{"rate":0.003,"beta1":0.9,"beta2":0.999,"eps":1e-8,"decay":0.01},"clip":3.0}"#;
+    const TEXT: &str =
+        r#"{"adamw":{"rate":0.003,"beta1":0.9,"beta2":0.999,"eps":1e-8,"decay":0.01},"clip":3.0}"#;
     assert_eq!(serde_json::to_string(&optimizer()).unwrap(), TEXT);
     assert_eq!(serde_json::from_str::<Optimizer>(TEXT).unwrap(), optimizer());
     for wrong in ["{\"clip\":1.0}", "{\"sgd\":{\"rate\":0.1,\"momentum\":0,\"decay\":0}}"] {
         assert!(serde_json::from_str::<Optimizer>(wrong).is_err(), "{wrong}");
     }
-    let both = TEXT.replace("{\"adamw\"", "{\"sgd\":{\"rate\":1,\"momentum\":0,\"decay\":0},\"adamw\"");
+    let both =
+        TEXT.replace("{\"adamw\"", "{\"sgd\":{\"rate\":1,\"momentum\":0,\"decay\":0},\"adamw\"");
     assert!(serde_json::from_str::<Optimizer>(&both).is_err());
     assert!(serde_json::from_str::<Optimizer>(&TEXT.replace("3.0", "\"off\"")).is_err());
 }

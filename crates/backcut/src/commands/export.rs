@@ -136,7 +136,8 @@ fn export<R: Real>(
     let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
     let layout = program.layout();
     // The rates that the schedule has at this step are part of what is exported.
-    let placed = Placed::new(&config.optimizer, layout).map_err(|e| user(e, "correct the groups"))?;
+    let placed =
+        Placed::new(&config.optimizer, layout).map_err(|e| user(e, "correct the groups"))?;
     let rules = placed.stretches(&config.optimizer, moments.step + 1);
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
     let model = executor.model(program, params)?;

@@ -128,7 +128,8 @@ impl<'s> Anchor<'s> {
         params: &StudyParams,
     ) -> Result<Self, MeasureError> {
         let arm = Arm { cut: Cut::FF, seed, stream: Stream::A, optimizer };
-        let mut trainer = Trainer::<f64>::new(executor, system, arm.clone()).map_err(|e| failed(&e))?;
+        let mut trainer =
+            Trainer::<f64>::new(executor, system, arm.clone()).map_err(|e| failed(&e))?;
         for _ in 0..params.warm_updates {
             trainer.step().map_err(|e| failed(&e))?;
         }

@@ -44,7 +44,8 @@ fn the_applied_layer_is_what_training_adds() {
         let mut rig = Rig::new(Cpu::detect(), &system, &[Cut::FF, Cut::F_SG]).unwrap();
         for cut in [Cut::FF, Cut::F_SG] {
             let other = Arm { cut, ..arm.clone() };
-            let mut trainer = Trainer::resume(Cpu::detect(), &system, other, state.clone()).unwrap();
+            let mut trainer =
+                Trainer::resume(Cpu::detect(), &system, other, state.clone()).unwrap();
             let log = trainer.step().unwrap();
             let made: Vec<f32> =
                 trainer.model().values().iter().zip(&state.params).map(|(a, b)| a - b).collect();
@@ -62,7 +63,14 @@ fn the_applied_layer_is_what_training_adds() {
 }
 
 /// Cosine of the direction of a step with the gradient's sign, by the formulas and in `f64`.
-fn sign_cosine(optimizer: &Optimizer, params: &[f32], m: &[f32], v: &[f32], g: &[f32], t: i32) -> f64 {
+fn sign_cosine(
+    optimizer: &Optimizer,
+    params: &[f32],
+    m: &[f32],
+    v: &[f32],
+    g: &[f32],
+    t: i32,
+) -> f64 {
     let norm = g.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
     let factor = match optimizer.clip {
         Clip::Norm(threshold) => (threshold / norm).min(1.0),
@@ -80,7 +88,8 @@ fn sign_cosine(optimizer: &Optimizer, params: &[f32], m: &[f32], v: &[f32], g: &
                 let is_coupled = matches!(optimizer.rule, Rule::Adam(_));
                 let seen = factor * g + if is_coupled { s.decay * theta } else { 0.0 };
                 let mean = (s.beta1 * m + (1.0 - s.beta1) * seen) / (1.0 - s.beta1.powi(t));
-                let second = (s.beta2 * v + (1.0 - s.beta2) * seen * seen) / (1.0 - s.beta2.powi(t));
+                let second =
+                    (s.beta2 * v + (1.0 - s.beta2) * seen * seen) / (1.0 - s.beta2.powi(t));
                 (seen, mean / (second.sqrt() + s.eps))
             }
         };

@@ -33,7 +33,8 @@ fn the_whole_is_what_training_clips_by() {
     let arm = arm(Cut::FF, 3);
     let state = trained(&system, &arm, 4);
     let mut trainer =
-        backcut_training::Trainer::resume(Cpu::detect(), &system, arm.clone(), state.clone()).unwrap();
+        backcut_training::Trainer::resume(Cpu::detect(), &system, arm.clone(), state.clone())
+            .unwrap();
     let log = trainer.step().unwrap();
     let subject = subject(&system, &state, &arm);
     let findings = measure(&Measurement::Update { cuts: vec![] }, &subject, None).unwrap();

@@ -16,9 +16,13 @@ fn every_cut_replays_what_the_trainer_does() {
             let state = trained(&system, &arm, updates);
             let subject = subject(&system, &state, &arm);
             for cut in Cut::SIX {
-                let mut trainer =
-                    Trainer::resume(Cpu::detect(), &system, Arm { cut, ..arm.clone() }, state.clone())
-                        .unwrap();
+                let mut trainer = Trainer::resume(
+                    Cpu::detect(),
+                    &system,
+                    Arm { cut, ..arm.clone() },
+                    state.clone(),
+                )
+                .unwrap();
                 let log = trainer.step().unwrap();
                 assert_eq!(log.is_clipped(), is_clipped);
                 let hash = replayed_hash(&mut rig, &subject, cut).unwrap();

@@ -185,8 +185,7 @@ fn placement(look: Look, pair: &str) -> String {
     if equal > 0 {
         let _ = writeln!(out, "  {equal} other groups: the gradients agree in every bit");
     }
-    if let Some(finding) =
-        look.0.iter().find(|f| f.quantity == "moment.scale" && f.value.is_none())
+    if let Some(finding) = look.0.iter().find(|f| f.quantity == "moment.scale" && f.value.is_none())
     {
         let _ = writeln!(out, "  -: {}", finding.note);
     }
