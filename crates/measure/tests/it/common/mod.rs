@@ -3,7 +3,7 @@
 #![allow(dead_code, unused_imports)] // every test takes what it needs
 
 use backcut_engine::Cpu;
-use backcut_measure::{Finding, Subject};
+use backcut_measure::{Finding, Measurement, Subject};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
@@ -47,4 +47,9 @@ pub fn value(findings: &[Finding], quantity: &str, cut: &str, part: &str) -> f64
     let is = |f: &&Finding| f.quantity == quantity && f.cut == cut && f.part == part;
     let found = findings.iter().find(is).unwrap_or_else(|| panic!("{quantity} {cut} {part}"));
     found.value.unwrap_or_else(|| panic!("{found:?}"))
+}
+
+/// A probe that names no tap.
+pub fn usual_probe(common: bool) -> Measurement {
+    Measurement::Probe { common, target: None, token: None, stored: None }
 }
