@@ -34,7 +34,7 @@ fn run(program: &Path, line: &str) -> (Option<i32>, String, String) {
 
 #[test]
 fn every_system_agrees_with_the_oracle() {
-    let fleet = r#"--set data={"fleet":{"ships":6,"days":6,"seed":1}}"#;
+    let fleet = r#"--set data={"ships":6,"days":6,"seed":1}"#;
     let sizes = r#"--set preset={"width":8,"heads":2,"observed":4,"predicted":9,"key_points":4}"#;
     for line in [
         "--system quadrotor --noise 0.20 --set policy.width=16 --set batch=4",

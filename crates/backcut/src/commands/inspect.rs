@@ -92,14 +92,10 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
     )?;
     let is_descent = !config.optimizer.rule.kind().has_second_moment();
     let memory = if is_descent { ["velocity", ""] } else { ["moment 1", "moment 2"] };
-    outln!(
-        "\n{:<24} {:>12} {:>12} {:>12} {:>12}",
-        "parameter",
-        "shape",
-        "norm",
-        memory[0],
-        memory[1]
-    )?;
+    let [first, second] = memory;
+    let head =
+        format!("{:<24} {:>12} {:>12} {first:>12} {second:>12}", "parameter", "shape", "norm");
+    outln!("\n{}", head.trim_end())?;
     for (name, tensor) in checkpoint.tensors() {
         let Some(name) = name.strip_prefix("param/") else { continue };
         let shape = tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
