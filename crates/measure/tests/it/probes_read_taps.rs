@@ -3,7 +3,7 @@
 use crate::common::usual_probe;
 use crate::small_quadrotor::{config, state, subject, value};
 use backcut_measure::probe::{Inputs, ProbeOptions, gather, probe};
-use backcut_measure::{MeasureError, Measurement, measure};
+use backcut_measure::{MeasureError, measure};
 
 #[test]
 fn exact_readings_are_decoded_exactly_and_noise_is_not() {
