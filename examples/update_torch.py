@@ -136,6 +136,8 @@ def gradient(export, name):
 def main(path, name="FF", updates="20"):
     torch.set_num_threads(1)
     export = Export(path)
+    if export.rule != "adamw" or export.optimizer["clip"] == "none" or "groups" in export.optimizer:
+        sys.exit("only AdamW with a clip and without groups is timed here")
     params, inputs = load(export)
     adamw, clip = export.optimizer["adamw"], export.optimizer["clip"]
     optimizer = torch.optim.AdamW(params.values(), lr=adamw["rate"], betas=(adamw["beta1"], adamw["beta2"]),

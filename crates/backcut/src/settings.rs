@@ -32,6 +32,11 @@ struct Given {
 }
 
 impl SettingArgs {
+    /// Nothing was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
     /// Puts what was asked for over a system and builds the result.
     pub fn over(&self, base: &SystemChoice, catalogue: &Catalogue) -> Result<Arc<Built>> {
         if self.given.is_empty() {

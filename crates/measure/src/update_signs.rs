@@ -1,4 +1,4 @@
-//! Sums of gradients against the optimizer's memory: scaled products with FF, and AdamW's direction
+//! Sums of gradients against the optimizer's memory: scaled products with FF, and the optimizer's direction
 //! against the sign.
 //!
 //! These sums run through a group in plain sequence. One of them waits for its own additions most of the
@@ -8,13 +8,13 @@ use backcut_engine::Cut;
 use backcut_kernels::Real;
 use backcut_kernels::optim::history::{self, Direction};
 use backcut_kernels::reduce::add_in_sequence;
-use backcut_training::{AdamWSettings, Moments};
+use backcut_training::{AdamWSettings, Moments, Rule, SgdSettings, State};
 
 use crate::finding::Finding;
 use crate::groups::{ALL, Group};
 use crate::layers::{Layer, Steps};
 use crate::rig::Rig;
-use crate::update_scales::{History, NO_HISTORY, unbias};
+use crate::update_scales::{History, NO_SCALE, unbias};
 
 /// The share of the limit of `|mhat| / sqrt(vhat)` from which a weight counts as saturated.
 const SATURATED: f64 = 0.9;
@@ -26,8 +26,8 @@ const TILE: usize = 128;
 enum What {
     /// `|w g|^2` and `(w g) . (w g_FF)` with `w = 1 / (sqrt(vhat) + eps)`.
     Scaled,
-    /// `sign(g) . d` and `|d|^2` of the direction `d` that makes a layer's update.
-    Sign(Layer, Direction),
+    /// `sign(g) . d` and `|d|^2` of the direction `d` that makes a layer's update, and its clipping factor.
+    Sign(Layer, f64, Direction),
 }
 
 /// One row of terms, and its sums by group.
@@ -45,6 +45,10 @@ pub(crate) struct Signs<'a> {
     groups: &'a [Group],
     cuts: &'a [Cut],
     rows: Vec<Row>,
+    rule: Rule,
+    /// Why there is no scale, where there is none.
+    why: &'static str,
+    is_decay_coupled: bool,
 }
 
 impl<'a> Signs<'a> {
@@ -53,8 +57,10 @@ impl<'a> Signs<'a> {
         rig: &'a Rig<R>,
         history: &History,
         steps: &Steps<R>,
-        before: &Moments<R>,
+        before: &State<R>,
     ) -> Self {
+        let before = &before.moments;
+        let is_decay_coupled = steps.is_decay_coupled();
         let (groups, cuts) = (rig.groups(), rig.cuts());
         let has_scale = !history.root().is_empty();
         let mut rows = Vec::new();
@@ -65,8 +71,10 @@ impl<'a> Signs<'a> {
                 rows.push(Row { cut, what, terms, sums, counts });
             };
             let factor = steps.factor(cut);
-            let sign = |layer, factor| {
-                What::Sign(layer, direction(&history.adamw, before.step + 1, factor))
+            let sign = |layer, factor: f64| {
+                // A gradient with its decay is formed apart, the factor included.
+                let rest = if is_decay_coupled { 1.0 } else { factor };
+                What::Sign(layer, factor, direction(&history.rule, before.step + 1, rest))
             };
             if has_scale {
                 add(What::Scaled);
@@ -76,13 +84,21 @@ impl<'a> Signs<'a> {
                 add(sign(Layer::Unclipped, 1.0));
             }
         }
-        let mut signs = Self { groups, cuts, rows };
-        signs.sum(rig, history, before);
+        let (rule, why) = (history.rule, history.reason());
+        let mut signs = Self { groups, cuts, rows, rule, why, is_decay_coupled };
+        signs.sum(rig, history, steps, before);
         signs
     }
 
-    fn sum<R: Real>(&mut self, rig: &Rig<R>, history: &History, before: &Moments<R>) {
-        let eps = history.adamw.eps as f32;
+    fn sum<R: Real>(
+        &mut self,
+        rig: &Rig<R>,
+        history: &History,
+        steps: &Steps<R>,
+        before: &Moments<R>,
+    ) {
+        let eps = history.eps();
+        let mut seen = [R::ZERO; TILE];
         let (mut weight, mut full) = ([0.0; TILE], [0.0; TILE]);
         for (group, ranges) in self.groups.iter().map(|group| &group.ranges).enumerate() {
             let mut sums = vec![[0.0; 2]; self.rows.len()];
@@ -97,9 +113,13 @@ impl<'a> Signs<'a> {
                     history::weights(eps, root, reference, &mut weight[..n], &mut full);
                 }
                 for row in &mut self.rows {
-                    let gradient = &rig.gradient(row.cut)[tile.clone()];
+                    let mut gradient = &rig.gradient(row.cut)[tile.clone()];
                     let terms = &mut row.terms[..n];
-                    if let What::Sign(_, direction) = row.what {
+                    if let What::Sign(_, factor, direction) = row.what {
+                        if self.is_decay_coupled {
+                            steps.seen(row.cut, factor, &tile, &mut seen[..n]);
+                            gradient = &seen[..n];
+                        }
                         let (m, v) = (&before.first[tile.clone()], &before.second[tile.clone()]);
                         let found = history::sign_terms(direction, gradient, m, v, terms);
                         let [nonzero, saturated] = &mut row.counts[group];
@@ -129,7 +149,7 @@ impl<'a> Signs<'a> {
         let parts = self.groups.iter().map(|group| group.name.as_str()).chain([ALL]);
         let row = |cut| self.find(cut, |what| what == What::Scaled);
         let Some((own, full)) = row(cut).zip(row(0)) else {
-            return parts.map(|part| Finding::undefined(NAME, &name, part, NO_HISTORY)).collect();
+            return parts.map(|part| Finding::undefined(NAME, &name, part, self.why)).collect();
         };
         let pairs = own.sums.iter().zip(&full.sums);
         let mut sums: Vec<[f64; 3]> = pairs.map(|(own, full)| [own[0], full[0], own[1]]).collect();
@@ -146,24 +166,32 @@ impl<'a> Signs<'a> {
         parts.zip(sums).map(report).collect()
     }
 
-    /// How much AdamW's direction, after the step, is the sign of the gradient. Nothing for a layer that
+    /// How much the optimizer's direction, after the step, is the sign of the gradient. Nothing for a layer that
     /// a cut does not have.
     pub fn directions(&self, cut: usize, layer: Layer) -> Vec<Finding> {
-        let is = |what| matches!(what, What::Sign(of, _) if of == layer);
+        let is = |what| matches!(what, What::Sign(of, ..) if of == layer);
         let Some(row) = self.find(cut, is) else { return Vec::new() };
         let name = self.cuts[cut].to_string();
         let mut findings = Vec::with_capacity(2 * self.groups.len() + 2);
         let mut report = |part: &str, sign: Sign| {
             let quantity = [layer.name(), ".sign-cosine"].concat();
             findings.push(if let Some(value) = sign.cosine() {
-                Finding::new(quantity, &name, part, value)
+                let mut finding = Finding::new(quantity, &name, part, value);
+                if self.is_decay_coupled {
+                    "of the gradient with its weight decay".clone_into(&mut finding.note);
+                }
+                finding
             } else {
                 let why = "the gradient or the direction is zero";
                 Finding::undefined(quantity, &name, part, why)
             });
             let share = f64::from(sign.saturated) / sign.count.max(1) as f64;
             let quantity = [layer.name(), ".saturated"].concat();
-            findings.push(Finding::new(quantity, &name, part, share));
+            findings.push(if self.rule.moments().is_some() {
+                Finding::new(quantity, &name, part, share)
+            } else {
+                Finding::undefined(quantity, &name, part, NO_SCALE)
+            });
         };
         let mut whole = Sign::default();
         for (group, (sums, counts)) in self.groups.iter().zip(row.sums.iter().zip(&row.counts)) {
@@ -177,9 +205,24 @@ impl<'a> Signs<'a> {
     }
 }
 
-/// The scalars of AdamW's direction after a step with a gradient that is clipped by `factor`.
-fn direction(adamw: &AdamWSettings, step: u64, factor: f64) -> Direction {
-    let AdamWSettings { beta1, beta2, eps, .. } = *adamw;
+/// The scalars of a rule's direction after a step with a gradient that is clipped by `factor`.
+fn direction(rule: &Rule, step: u64, factor: f64) -> Direction {
+    let AdamWSettings { beta1, beta2, eps, .. } = match *rule {
+        Rule::AdamW(settings) | Rule::Adam(settings) => settings,
+        Rule::Sgd(SgdSettings { momentum, .. }) => {
+            // The velocity itself: nothing divides it, and nothing can saturate.
+            return Direction {
+                keep1: momentum as f32,
+                new1: factor as f32,
+                keep2: 0.0,
+                new2: 0.0,
+                unbias1: 1.0,
+                unbias2: 0.0,
+                eps: 1.0,
+                threshold: f32::MAX,
+            };
+        }
+    };
     let (unbias1, unbias2) = (unbias(beta1, step), unbias(beta2, step));
     let limit = (1.0 - beta1) * unbias1 / ((1.0 - beta2) * unbias2).sqrt();
     Direction {

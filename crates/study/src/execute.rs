@@ -123,7 +123,7 @@ impl<'a> TrainingUnit<'a> {
             None => (None, State::initial(built.system(), run.seed), None),
             Some(from) => {
                 let parent = context.parent(from)?;
-                let Branch { start, state } = parent.state.branch(&built);
+                let Branch { start, state } = parent.state.branch(&built, &run.optimizer);
                 (Some(start), state, Some(parent.started))
             }
         };

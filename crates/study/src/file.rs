@@ -4,7 +4,6 @@
 //! that what was written can run; the schema for editors is derived from these very types.
 
 use backcut_measure::Measurement;
-use backcut_systems::{Optimizer, Schedule};
 use backcut_text::nearest;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::StudyError;
+pub use crate::optimizer_table::OptimizerTable;
 
 /// A study file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -65,42 +65,6 @@ pub struct SystemTable {
     /// Settings that differ from its defaults, in all conditions.
     #[serde(default)]
     pub settings: Map<String, Value>,
-}
-
-/// Optimizer settings that differ from the system's own.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OptimizerTable {
-    /// Threshold of the global-norm clip.
-    pub clip: Option<f64>,
-    /// Learning rate.
-    pub rate: Option<f64>,
-    /// Decay of AdamW's first moment.
-    pub beta1: Option<f64>,
-    /// Decay of AdamW's second moment.
-    pub beta2: Option<f64>,
-    /// AdamW's epsilon.
-    pub eps: Option<f64>,
-    /// Decoupled weight decay.
-    pub decay: Option<f64>,
-    /// How the rate changes.
-    pub schedule: Option<Schedule>,
-}
-
-impl OptimizerTable {
-    /// These departures from an optimizer.
-    pub fn over(&self, mut optimizer: Optimizer) -> Result<Optimizer, StudyError> {
-        let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
-        set(&mut optimizer.clip, self.clip);
-        set(&mut optimizer.adamw.rate, self.rate);
-        set(&mut optimizer.adamw.beta1, self.beta1);
-        set(&mut optimizer.adamw.beta2, self.beta2);
-        set(&mut optimizer.adamw.eps, self.eps);
-        set(&mut optimizer.adamw.decay, self.decay);
-        optimizer.schedule = self.schedule.or(optimizer.schedule);
-        optimizer.check().map_err(|what| StudyError::invalid(what, "correct [optimizer]"))?;
-        Ok(optimizer)
-    }
 }
 
 /// The seeds of a study.

@@ -71,6 +71,7 @@ mod error;
 pub mod execute;
 pub mod file;
 mod freezes;
+mod optimizer_table;
 mod parent;
 mod plan;
 mod read_back;

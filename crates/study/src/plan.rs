@@ -283,7 +283,7 @@ fn train_definition(
         start: arm.from.map(|(_, update)| StateOf { unit: id(0), update }),
         updates: arm.updates,
         evaluations: arm.evaluations.clone(),
-        optimizer: arm.optimizer,
+        optimizer: arm.optimizer.clone(),
         precision: Precision::F32,
         numerics: NUMERICS_VERSION,
     })

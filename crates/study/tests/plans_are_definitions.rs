@@ -386,3 +386,45 @@ fn studies_that_reuse_themselves_or_each_other_end() {
     let error = study_with(&missing, &[]).unwrap_err();
     assert!(error.to_string().contains("gone.toml"), "{error}");
 }
+
+#[test]
+fn every_setting_of_an_optimizer_is_part_of_a_definition() {
+    let ids = |text: &str| {
+        Plan::new(&study(text).unwrap()).units.iter().map(|u| u.id).collect::<Vec<_>>()
+    };
+    let with = |table: &str| changed("[sources]", &format!("[optimizer]\n{table}\n[sources]"));
+    let tables = [
+        "kind = \"sgd\"",
+        "kind = \"sgd\"\nmomentum = 0.9",
+        "kind = \"sgd\"\nmomentum = 0.9\ndecay = 0.1",
+        "kind = \"adam\"",
+        "kind = \"adam\"\ndecay = 0.1",
+        "kind = \"adam\"\nbeta2 = 0.9",
+        "clip = \"none\"",
+        "clip = 3.0",
+        "groups = [{ parameters = \"*.bias\", decay = 0.0 }]",
+        "groups = [{ parameters = \"*.bias\", decay = 0.0, rate = 0.5 }]",
+        "groups = [{ parameters = \"head.*\", decay = 0.0 }]",
+    ];
+    let mut seen = vec![ids(TINY)];
+    for table in tables {
+        let found = ids(&with(table));
+        assert!(!seen.contains(&found), "{table}");
+        seen.push(found);
+    }
+    // What is said and is so anyway changes nothing.
+    assert_eq!(ids(&with("kind = \"adamw\"")), seen[0]);
+    for (table, what) in [
+        ("momentum = 0.9", "adamw has no `momentum`"),
+        ("kind = \"sgd\"\nbeta1 = 0.9", "sgd has no `beta1`"),
+        ("kind = \"sgd\"\nmomentum = 1.0", "optimizer.sgd.momentum = 1, not in [0, 1)"),
+        ("clip = \"off\"", "clip"),
+        ("groups = [{ parameters = \"nothing*\", decay = 0.0 }]", "no parameter is left"),
+        ("groups = [{ parameters = \"*.bias\" }]", "changes neither rate nor decay"),
+        ("groups = [{ parameters = \"*.bias\", decay = -1.0 }]", "decay = -1"),
+    ] {
+        let error = study(&with(table)).unwrap_err();
+        assert!(error.to_string().contains(what), "{table}: {error}");
+        assert!(!error.hint().is_empty());
+    }
+}

@@ -95,7 +95,7 @@ impl Settings for CartPole {
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer { clip: 5.0, ..Optimizer::default() }
+        Optimizer { clip: 5.0.into(), ..Optimizer::default() }
     }
 
     fn error(&self) -> Quantity {

@@ -77,7 +77,7 @@ impl Settings for DelayedCue {
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer { clip: 1.0, ..Optimizer::default() }
+        Optimizer { clip: 1.0.into(), ..Optimizer::default() }
     }
 
     fn error(&self) -> Quantity {

@@ -35,9 +35,9 @@ fn the_first_updates_of_one_source_have_these_bits() {
         batch: 8,
     };
     let system = config.check().unwrap();
-    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1000.0, schedule: None };
+    let optimizer = Optimizer::adamw(AdamWSettings::default(), 1000.0);
     let found = [Cut::FF, Cut::F_SG].map(|cut| {
-        let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer };
+        let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer: optimizer.clone() };
         let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).unwrap();
         [(); 2].map(|()| trainer.step().unwrap().hash)
     });

@@ -185,7 +185,7 @@ fn system(base: &QuadrotorConfig, target: &Target) -> Result<Quadrotor> {
 }
 
 fn arm(seed: u64, clip: f64) -> Arm {
-    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip, schedule: None };
+    let optimizer = Optimizer::adamw(AdamWSettings::default(), clip);
     Arm { cut: Cut::FF, seed, stream: Stream::A, optimizer }
 }
 

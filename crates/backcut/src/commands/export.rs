@@ -2,7 +2,7 @@
 //!
 //! The file holds what went in (parameters, initial states, references, standardised noise, what is fed
 //! from outside), what came out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
-//! that clipping and AdamW would really make from this state. Nothing is trained.
+//! that clip and optimizer would really make from this state. Nothing is trained.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,13 @@ use anyhow::Result;
 use backcut_engine::{Cpu, Cut, Executor, Fed, Rollout};
 use backcut_kernels::Real;
 use backcut_study::Tools;
-use backcut_systems::{BatchKey, System, SystemChoice};
-use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip};
+use backcut_systems::{BatchKey, Placed, System, SystemChoice};
+use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, clip, update as made};
 use serde_json::{Map, Value, json};
 
 use crate::common::{default_run, load, parse_cut, parse_stream, write};
 use crate::exit::{Told as _, Verdict, user};
+use crate::optimizer::{OptimizerArgs, check_groups};
 use crate::say::note;
 use crate::settings::SettingArgs;
 
@@ -30,6 +31,8 @@ pub struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     settings: SettingArgs,
+    #[command(flatten)]
+    optimizer: OptimizerArgs,
     /// Take parameters, moments and counters from this checkpoint
     #[arg(long, value_name = "CHECKPOINT")]
     from: Option<PathBuf>,
@@ -65,15 +68,19 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         base.is_some() && tools.catalogue.build(&choice).told()?.phase != built.phase;
     let mut config = base.unwrap_or_else(|| default_run(&built));
     if is_new_phase {
-        config.optimizer = built.optimizer;
+        config.optimizer = built.optimizer.clone();
     }
+    let before = config.optimizer.clone();
+    config.optimizer = args.optimizer.over(config.optimizer)?;
+    check_groups(&config, built.system().program().layout())?;
+    let begins_anew = is_new_phase || !config.optimizer.remembers_like(&before);
     config.system = built.choice.clone();
     config.seed = args.seed.unwrap_or(config.seed);
     if let Some(stream) = &args.stream {
         config.stream = parse_stream(stream)?;
     }
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
-    let start = from.as_ref().map(|checkpoint| Start { checkpoint, is_new_phase });
+    let start = from.as_ref().map(|checkpoint| Start { checkpoint, begins_anew });
     let bytes = match args.precision.as_str() {
         "f64" => export(Cpu::detect(), built.double(), &config, start, &cuts)?,
         _ => export(tools.executor, built.system(), &config, start, &cuts)?,
@@ -90,11 +97,11 @@ pub fn named(name: Option<&str>, tools: Tools) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// A checkpoint, and whether what is exported is another phase than its own.
+/// A checkpoint, and whether the optimizer of what is exported begins anew there.
 #[derive(Clone, Copy)]
 struct Start<'c> {
     checkpoint: &'c Checkpoint,
-    is_new_phase: bool,
+    begins_anew: bool,
 }
 
 /// Parameters, moments and updates done.
@@ -104,13 +111,13 @@ fn state<R: Real>(
     start: Option<Start>,
 ) -> Result<(u64, Vec<R>, Moments<R>)> {
     let layout = system.program().layout();
-    let Some(Start { checkpoint, is_new_phase }) = start else {
+    let Some(Start { checkpoint, begins_anew }) = start else {
         return Ok((0, layout.initialise(config.seed), Moments::zeros(layout.len())));
     };
     let state = checkpoint.state(layout).told()?;
     let widen =
         |values: &[f32]| values.iter().map(|v| R::from_f64(f64::from(*v))).collect::<Vec<R>>();
-    if is_new_phase {
+    if begins_anew {
         return Ok((state.update, widen(&state.params), Moments::zeros(layout.len())));
     }
     let (first, second) = (widen(&state.moments.first), widen(&state.moments.second));
@@ -126,10 +133,12 @@ fn export<R: Real>(
     cuts: &[Cut],
 ) -> Result<Vec<u8>> {
     let (update, params, moments) = state(system, config, start)?;
-    // The rate that the schedule has at this step is part of what is exported.
-    let adamw_here = config.optimizer.at(moments.step + 1);
     let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
     let layout = program.layout();
+    // The rates that the schedule has at this step are part of what is exported.
+    let placed =
+        Placed::new(&config.optimizer, layout).map_err(|e| user(e, "correct the groups"))?;
+    let rules = placed.stretches(&config.optimizer, moments.step + 1);
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
     let model = executor.model(program, params)?;
     let mut rollout = executor.rollout(program, rows, steps, system.spec()).told()?;
@@ -142,8 +151,12 @@ fn export<R: Real>(
 
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());
-    tensors.add_parameters("moment1", layout, &moments.first);
-    tensors.add_parameters("moment2", layout, &moments.second);
+    if config.optimizer.rule.kind().has_second_moment() {
+        tensors.add_parameters("moment1", layout, &moments.first);
+        tensors.add_parameters("moment2", layout, &moments.second);
+    } else {
+        tensors.add_parameters("velocity", layout, &moments.first);
+    }
     for (name, shape, values) in system.raw_batch(key) {
         let rounded: Vec<R> = values.iter().map(|v| R::from_f64(*v)).collect();
         tensors.add(&format!("input/{name}"), &shape, &rounded);
@@ -158,7 +171,7 @@ fn export<R: Real>(
         let gradient = workspace.gradient(index);
         let norm = executor.norm(&workspace, index);
         let (clipped, factor) = clip(gradient, config.optimizer.clip);
-        let (applied, _) = adamw(&adamw_here, model.values(), &moments, &clipped);
+        let (applied, _) = made(&rules, model.values(), &moments, &clipped);
         tensors.add_parameters(&format!("gradient/{cut}"), layout, gradient);
         tensors.add_parameters(&format!("update/{cut}"), layout, &applied);
         of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
@@ -216,7 +229,7 @@ fn describe<R: Real>(
         "precision": R::NAME,
         "update": update,
         "adam_step": adam_step,
-        "rate": config.optimizer.at(adam_step + 1).rate,
+        "rate": config.optimizer.at(adam_step + 1).rate(),
         "cuts": cuts,
         "layout": {
             "order": "row-major",
@@ -225,7 +238,7 @@ fn describe<R: Real>(
             "heads": "head h is columns h*d ... (h+1)*d-1 of query, key and value",
             "loss": "summed over rows and steps, always f64",
             "gradient": "of output/loss, before clipping",
-            "update": "theta' - theta of one clipped AdamW step from this state",
+            "update": "theta' - theta of one step of config.optimizer, clipped, from this state",
             "input": "the numbers behind the batch, as the system's sampler drew them",
             "read": "inputs of the step program, initial values of its states beside them",
             "output": "taps of the step program, [step][row][column]; a state is the one after the step",

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use backcut_engine::{BackwardError, Cut, CutError};
-use backcut_systems::{Built, Stream, SystemChoice};
+use backcut_systems::{Built, Placed, Stream, SystemChoice};
 use backcut_text::nearest;
 use backcut_training::config::{MAX_UPDATES, evaluation_points};
 use serde_json::{Map, Value};
@@ -119,12 +119,16 @@ impl Resolver<'_> {
         }
         let inherited = match (parent, first) {
             (Some((_, parent)), Some(built)) if self.phase(grid, parent)? == built.phase => {
-                parent.optimizer
+                parent.optimizer.clone()
             }
-            (_, Some(built)) => built.optimizer.ending_with(updates - start),
+            (_, Some(built)) => built.optimizer.clone().ending_with(updates - start),
             (_, None) => return invalid("no optimizer", "add [system]"),
         };
-        let optimizer = self.file.optimizer.over(inherited)?;
+        let optimizer = table.optimizer.over(self.file.optimizer.over(inherited)?)?;
+        for built in built.values() {
+            Placed::new(&optimizer, built.system().program().layout())
+                .map_err(|what| StudyError::invalid(what, "correct the group's pattern"))?;
+        }
         Ok(Arm {
             name: name.to_owned(),
             grid,
@@ -133,7 +137,7 @@ impl Resolver<'_> {
             updates,
             stream: stream(table)?,
             evaluations: self.evaluations(table, start, updates)?,
-            optimizer: table.optimizer.over(optimizer)?,
+            optimizer,
             keep: table.keep.iter().copied().collect(),
             systems: built.iter().map(|(&c, built)| (c, built.choice.clone())).collect(),
             settings,

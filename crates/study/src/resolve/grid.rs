@@ -31,7 +31,7 @@ impl Resolver<'_> {
             let choice = SystemChoice::new(&system.name, settings);
             let built =
                 self.build(&choice).map_err(|e| e.within(&format!("condition `{label}`")))?;
-            self.file.optimizer.over(built.optimizer)?; // said once, not once per arm
+            self.file.optimizer.over(built.optimizer.clone())?; // said once, not once per arm
             conditions.push((label, built.choice.clone()));
         }
         self.grids.push(match drawn(sources, &self.file.name)? {

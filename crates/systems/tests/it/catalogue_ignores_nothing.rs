@@ -60,11 +60,7 @@ impl Settings for Pushed {
 
     fn optimizer(&self) -> Optimizer {
         let rate = if self.phase() == "pretraining" { 0.1 } else { 0.01 };
-        Optimizer {
-            adamw: AdamWSettings { rate, ..AdamWSettings::default() },
-            clip: 1.0,
-            schedule: None,
-        }
+        Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 1.0)
     }
 
     fn updates(&self) -> u64 {

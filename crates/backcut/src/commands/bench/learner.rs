@@ -7,6 +7,7 @@ use backcut_engine::{
 };
 use backcut_kernels::Isa;
 use backcut_kernels::optim::AdamW;
+use backcut_kernels::optim::rule::{Rule, Stretch};
 
 use crate::exit::Told as _;
 
@@ -93,6 +94,7 @@ impl Learner {
     pub fn step(&mut self) {
         let Self { executor, model, moments, workspace, .. } = self;
         let factor = (CLIP / executor.norm(workspace, 0)).min(1.0) as f32;
-        executor.step(model, moments, workspace, 0, &ADAMW, factor);
+        let stretch = Stretch { range: 0..moments.first.len(), rule: Rule::AdamW(ADAMW) };
+        executor.step(model, moments, workspace, 0, &[stretch], factor);
     }
 }
