@@ -97,7 +97,7 @@ fn own(optimizer: &Optimizer, name: &str) -> (f64, f64) {
     };
     if optimizer.groups.is_empty() {
         (1.0, decay)
-    } else if name.ends_with(".bias") {
+    } else if name.contains(".bias") {
         (1.0, 0.0)
     } else {
         (if name.contains('0') { 0.5 } else { 1.0 }, decay)
@@ -109,7 +109,7 @@ fn training_takes_the_steps_of_the_formulas() {
     let system = PointMass::new();
     let layout = System::<f64>::program(&system).layout().clone();
     let kinds = |f: fn(&str) -> bool| layout.parameters().iter().filter(|p| f(&p.name)).count();
-    assert!(kinds(|n| n.ends_with(".bias")) > 0 && kinds(|n| n.contains('0')) > 0);
+    assert!(kinds(|n| n.contains(".bias")) > 0 && kinds(|n| n.contains('0')) > 0);
     for (name, optimizer) in optimizers() {
         let mut trainer = Trainer::<f64>::new(Cpu::detect(), &system, arm(&optimizer)).unwrap();
         let start = trainer.state().params;
@@ -269,6 +269,6 @@ fn a_group_without_parameters_is_an_error() {
     let after = trainer.state().params;
     for parameter in System::<f32>::program(&system).layout().parameters() {
         let is_same = before[parameter.range()] == after[parameter.range()];
-        assert_eq!(is_same, parameter.name.ends_with(".bias"), "{}", parameter.name);
+        assert_eq!(is_same, parameter.name.contains(".bias"), "{}", parameter.name);
     }
 }
