@@ -143,12 +143,12 @@ fn one_cut_has_one_id_however_its_edges_are_written() {
     };
     for [one, other] in [
         ["FF:keys=D", "FD:values=F"],
-        ["FF:keys=D", "FF:block0.keys=D:block1.keys=D"],
+        ["FF:keys=D", "FF:block0.keys=D"],
         ["FF:keys=SG:values=SG", "F_SG"],
         ["FF:block0=A1", "FF"],
         ["F_SG:observation=A0", "F_SG:observation=D"],
         ["FF:state=D", "FF:position=D:attitude=D:velocity=D:rates=D"],
-        ["FF:block0=SEG-1:block1=SEG-99999", "FF:block0=SG"],
+        ["FF:keys=SEG-1:values=SEG-99999", "FF:keys=SG"],
     ] {
         assert_eq!(ids(one), ids(other), "{one} and {other}");
     }

@@ -13,7 +13,7 @@ pub use schedule::{Decay, Schedule};
 
 /// The clip of the gradient's global norm.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "clip is a threshold of the gradient's global norm, or \"none\"")]
 pub enum Clip {
     /// The gradient is multiplied by `min(1, threshold / norm)`.
     Norm(f64),

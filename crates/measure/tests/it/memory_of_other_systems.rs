@@ -149,7 +149,7 @@ fn probes_name_the_taps_of_any_system() {
         ("delayed-cue", "attention", ["target", "token", ".stored"]),
         ("delayed-cue", "lstm", ["next_state", "token", ".h"]),
     ] {
-        let settings = json!({ "policy": policy, "batch": 2 }).as_object().cloned().unwrap();
+        let settings = json!({ "policy": policy, "batch": 8 }).as_object().cloned().unwrap();
         let built = catalogue.build(&SystemChoice::new(system, settings)).unwrap();
         let state = state(built.system().program().layout().initialise(3));
         let subject = subject(built.system(), &state);
