@@ -145,7 +145,8 @@ fn the_forest_plot_is_written() {
 
 #[test]
 fn without_a_contrast_the_cells_and_an_example_are_shown() {
-    let seen = stats(Some("seed,arm,value\n1,FF,1\n2,FF,2\n1,FD,3\n2,FD,\n1,w,4\n2,w,5\n"), "-", &[]);
+    let seen =
+        stats(Some("seed,arm,value\n1,FF,1\n2,FF,2\n1,FD,3\n2,FD,\n1,w,4\n2,w,5\n"), "-", &[]);
     assert_eq!(seen.code, 2);
     assert!(seen.err.contains("--contrast \"difference = [w] - [FF]\""), "{}", seen.err);
     assert!(seen.err.contains("[FD]  1 of them") && seen.err.contains("[w]  2 of them"));
@@ -175,7 +176,8 @@ fn tables_of_other_shapes_are_read_when_they_are_named() {
 #[test]
 fn several_files_are_one_table_of_sources() {
     let folder = tempfile::tempdir().unwrap();
-    let files: Vec<PathBuf> = (1..=5).map(|s| folder.path().join(format!("seed-{s}.csv"))).collect();
+    let files: Vec<PathBuf> =
+        (1..=5).map(|s| folder.path().join(format!("seed-{s}.csv"))).collect();
     for (seed, file) in files.iter().enumerate() {
         std::fs::write(file, format!("arm,value\nFF,{seed}\nFD,{}\n", seed + 2)).unwrap();
     }

@@ -196,7 +196,9 @@ impl Signs {
             findings.push(Finding::new(quantity, &name, part, share));
         };
         let mut whole = Sign::default();
-        for ((part, count), (sums, counts)) in self.groups.iter().zip(row.sums.iter().zip(&row.counts)) {
+        for ((part, count), (sums, counts)) in
+            self.groups.iter().zip(row.sums.iter().zip(&row.counts))
+        {
             let ([dot, square], [nonzero, saturated]) = (*sums, *counts);
             let sign = Sign { dot, square, nonzero, saturated, count: *count };
             whole.join(&sign);

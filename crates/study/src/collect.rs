@@ -250,7 +250,8 @@ impl<'a> Results<'a> {
         let mut rows = Vec::new();
         for place in &self.plan.places {
             let Some(update) = self.measured_at(place) else { continue };
-            let kind = place.measured.map_or("findings", |m| self.study.measured[m as usize].what.kind());
+            let kind =
+                place.measured.map_or("findings", |m| self.study.measured[m as usize].what.kind());
             let (cell, source) = self.study.cell(place);
             let (state, note) = self.state(place);
             let nothing = MeasurementRow {
@@ -332,7 +333,9 @@ impl Results<'_> {
             let key = backcut_ledger::canonical_value(&value);
             seen.entry(key).or_insert((0, value)).0 += 1;
         }
-        seen.into_values().map(|(units, said)| json!({ "units": units, "provenance": said })).collect()
+        seen.into_values()
+            .map(|(units, said)| json!({ "units": units, "provenance": said }))
+            .collect()
     }
 }
 

@@ -166,7 +166,7 @@ impl Record {
             Outcome::Failed { .. } => Recorded::Failed,
             Outcome::Trained { .. } | Outcome::Measured { .. } | Outcome::Ran { .. } => {
                 Recorded::Done
-            },
+            }
         }
     }
 

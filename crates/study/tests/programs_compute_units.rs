@@ -222,7 +222,9 @@ fn what_a_program_would_not_be_told_is_refused() {
         let key = key.to_owned();
         refused(move |text| text.replace("detach = 8 },", &format!("detach = 8 }}, {key},"))).0
     };
-    for key in ["cut = \"FF\"", "window = 3", "stream = \"a\"", "keep = [3]", "shared = { seed = 1 }"] {
+    for key in
+        ["cut = \"FF\"", "window = 3", "stream = \"a\"", "keep = [3]", "shared = { seed = 1 }"]
+    {
         assert!(arm(key).contains("a command would not be told"), "{}", arm(key));
     }
     assert!(arm("optimizer = { clip = 1.0 }").contains("`optimizer`"));
@@ -245,7 +247,13 @@ fn what_a_program_would_not_be_told_is_refused() {
     let measured = refused(|t| t.replace("[[families]]\nname = \"cost\"", measured)).0;
     assert!(measured.contains("which a command computes"), "{measured}");
     let built = "[system]\nname = \"quadrotor\"\ntimeout = 5";
-    let ignored = refused(|t| t.replace("[system]\ncommand = [\"sh\", \"unit.sh\"]\nerror = \"loss\"\nunit = \"nats\"", built)).0;
+    let ignored = refused(|t| {
+        t.replace(
+            "[system]\ncommand = [\"sh\", \"unit.sh\"]\nerror = \"loss\"\nunit = \"nats\"",
+            built,
+        )
+    })
+    .0;
     assert!(ignored.contains("`timeout` without a command"), "{ignored}");
     let at = refused(|t| t.replace("quantity = \"norm\"", "quantity = \"norm\"\nat = 5")).0;
     assert!(at.contains("not done at update 5"), "{at}");
@@ -260,7 +268,9 @@ fn failures_are_outcomes_with_their_last_words() {
     assert_eq!(of("kill -9 $$").0, "it was ended by signal 9 SIGKILL");
     assert_eq!(of("true").0, "it ended without a result");
     let answer = |text: &str| {
-        format!("result=$(sed -n 's/.*\"result\": \"\\([^\"]*\\).*/\\1/p' \"$BACKCUT_UNIT\"); echo '{text}' > $result")
+        format!(
+            "result=$(sed -n 's/.*\"result\": \"\\([^\"]*\\).*/\\1/p' \"$BACKCUT_UNIT\"); echo '{text}' > $result"
+        )
     };
     assert!(of(&answer("{\"value\": NaN}")).1.contains("no NaN"));
     assert!(of(&answer("{\"curve\": [[1, 2]]}")).0.contains("no point at update 20"));
@@ -337,7 +347,12 @@ fi
     let (tally, _, plan) = std::thread::scope(|scope| {
         scope.spawn(|| {
             let work = place.path("results/work");
-            let half = || fs::read_dir(&work).ok()?.flatten().find(|d| d.path().join("checkpoint/half").exists());
+            let half = || {
+                fs::read_dir(&work)
+                    .ok()?
+                    .flatten()
+                    .find(|d| d.path().join("checkpoint/half").exists())
+            };
             while half().is_none() {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
@@ -396,7 +411,10 @@ fn a_replay_is_as_exact_as_was_declared() {
     };
     let with = |replay: &str| {
         let text = STUDY.replace("count = 4", "count = 1");
-        let place = Place::new(&text.replace("error =", &format!("replay = {replay}\nerror =")), &counted("1"));
+        let place = Place::new(
+            &text.replace("error =", &format!("replay = {replay}\nerror =")),
+            &counted("1"),
+        );
         let (_, _, plan) = place.run().unwrap();
         replayed(&place, &plan)
     };

@@ -54,11 +54,7 @@ fn raw<R: Real>(plan: &Plan, source: &mut dyn Source<R>) -> Result<Comparison, O
 }
 
 /// Lengths and directions of the gradients, whole and by group.
-pub(crate) fn geometry(
-    described: &Described,
-    groups: &[Group],
-    raw: &Comparison,
-) -> Vec<Finding> {
+pub(crate) fn geometry(described: &Described, groups: &[Group], raw: &Comparison) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, arm) in described.arms.iter().enumerate() {
         let mut compared = raw.groups(index, 0);
@@ -318,12 +314,7 @@ impl<'a> Updates<'a> {
         history::ratio(kappa, eps, &space.gradients[arm], &space.root, &mut space.ratios)
     }
 
-    fn ratios(
-        &self,
-        arm: &str,
-        medians: Option<&[Option<f64>]>,
-        above: &[u64],
-    ) -> Vec<Finding> {
+    fn ratios(&self, arm: &str, medians: Option<&[Option<f64>]>, above: &[u64]) -> Vec<Finding> {
         let counts = self.groups.iter().map(Group::len).chain([self.described.len()]);
         let all: u64 = above.iter().sum();
         let above = above.iter().copied().chain([all]);

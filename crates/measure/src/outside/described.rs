@@ -105,7 +105,10 @@ impl Optimizing {
     fn check(&self) -> Result<(), OutsideError> {
         if self.clip.is_nan() || self.clip <= 0.0 {
             let what = format!("a clip at {}", self.clip);
-            return Err(OutsideError::new(what, "a threshold is above zero; leave it out for none"));
+            return Err(OutsideError::new(
+                what,
+                "a threshold is above zero; leave it out for none",
+            ));
         }
         self.rule.check()
     }

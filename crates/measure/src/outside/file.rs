@@ -121,7 +121,8 @@ pub fn open(path: &Path) -> Result<Opened, OutsideError> {
         Err(error) => io(error),
     })?;
     let header = Header::read(&tensors.metadata)?;
-    let is_number = |(name, _): &(&String, &TensorInfo)| family(name).is_some_and(|f| !OTHERS.contains(&f));
+    let is_number =
+        |(name, _): &(&String, &TensorInfo)| family(name).is_some_and(|f| !OTHERS.contains(&f));
     let first = tensors.of_name.iter().find(is_number).map(|(_, info)| info.dtype);
     match first {
         Some(Dtype::F32) => GradientFile::new(file, &tensors, &header).map(Opened::Single),
@@ -144,7 +145,8 @@ impl Tensors {
         let length = file.metadata().map_err(Err)?.len();
         let half = |what: String| Ok(wrong(what, WRITE_AGAIN));
         let mut prefix = [0; 8];
-        file.read_exact(&mut prefix).map_err(|_| half("it is no safetensors file, or half of one".into()))?;
+        file.read_exact(&mut prefix)
+            .map_err(|_| half("it is no safetensors file, or half of one".into()))?;
         let header = u64::from_le_bytes(prefix);
         if header > MAX_HEADER || header + 8 > length {
             return Err(half(format!("it is no safetensors file, or half of one: {length} bytes")));
@@ -163,9 +165,12 @@ impl Tensors {
                 .map_err(|error| half(format!("tensor `{name}`: {error}")))?;
             let (from, to) = info.data_offsets;
             let count = info.shape.iter().try_fold(1_usize, |n, d| n.checked_mul(*d));
-            let bytes = count.and_then(|n| n.checked_mul(info.dtype.bitsize())).map(|bits| bits / 8);
+            let bytes =
+                count.and_then(|n| n.checked_mul(info.dtype.bitsize())).map(|bits| bits / 8);
             if to.checked_sub(from) != bytes {
-                return Err(half(format!("tensor `{name}` has not as many bytes as its shape says")));
+                return Err(half(format!(
+                    "tensor `{name}` has not as many bytes as its shape says"
+                )));
             }
             end = end.max(to as u64);
             of_name.insert(name, info);
@@ -211,12 +216,15 @@ impl Tensors {
             if !known.contains(&of) && !OTHERS.contains(&of) {
                 let hint = match nearest(of, known) {
                     Some(known) => format!("did you mean `{known}/...`?"),
-                    None => "tensors are param/NAME, gradient/ARM/NAME, moment1/NAME, moment2/NAME".into(),
+                    None => "tensors are param/NAME, gradient/ARM/NAME, moment1/NAME, moment2/NAME"
+                        .into(),
                 };
                 return Err(OutsideError::new(format!("an extra tensor `{name}`"), hint));
             }
             let is_of = |arm: &String| {
-                name.strip_prefix("gradient/").and_then(|r| r.strip_prefix(arm.as_str())).is_some_and(|r| r.starts_with('/'))
+                name.strip_prefix("gradient/")
+                    .and_then(|r| r.strip_prefix(arm.as_str()))
+                    .is_some_and(|r| r.starts_with('/'))
             };
             if of == "gradient" && !arms.iter().any(is_of) {
                 let what = format!("`{name}` is of no arm that the file lists");
@@ -235,7 +243,8 @@ impl<R: Stored> GradientFile<R> {
             return Err(wrong("no tensor `gradient/ARM/NAME`", "see docs/format.md"));
         };
         let named = tensors.family("param/");
-        let named = if named.is_empty() { tensors.family(&format!("gradient/{first}/")) } else { named };
+        let named =
+            if named.is_empty() { tensors.family(&format!("gradient/{first}/")) } else { named };
         let shapes: BTreeMap<&str, &[usize]> =
             named.iter().map(|(name, info)| (*name, info.shape.as_slice())).collect();
         let order: Vec<&str> = match &header.parameters {
@@ -276,9 +285,11 @@ impl<R: Stored> GradientFile<R> {
         let Some(place) = vectors.get_mut(family) else {
             return Err(wrong(format!("no tensors `{family}/...`"), "see docs/format.md"));
         };
-        let holds = |at: usize| place.tensors.get(at).is_some_and(|(_, range, _)| range.contains(&from));
+        let holds =
+            |at: usize| place.tensors.get(at).is_some_and(|(_, range, _)| range.contains(&from));
         let next = [place.at, place.at + 1].into_iter().find(|at| holds(*at));
-        place.at = next.unwrap_or_else(|| place.tensors.partition_point(|(_, range, _)| range.end <= from));
+        place.at = next
+            .unwrap_or_else(|| place.tensors.partition_point(|(_, range, _)| range.end <= from));
         let Some((name, range, offset)) = place.tensors.get(place.at) else {
             return Err(wrong(format!("`{family}` ends at {from}"), "see docs/format.md"));
         };
@@ -337,7 +348,9 @@ fn place<R: Stored>(
             None => format!("no tensors `{family}/...`"),
         };
         let hint = match family {
-            "param" | "moment1" | "moment2" => "an optimizer needs parameters, and moments after its first step",
+            "param" | "moment1" | "moment2" => {
+                "an optimizer needs parameters, and moments after its first step"
+            }
             _ => "save it as gradient/ARM/NAME, or leave the arm out",
         };
         return Err(wrong(what, hint));
@@ -351,10 +364,16 @@ fn place<R: Stored>(
     for name in order {
         let Some(info) = infos.get(name) else {
             let what = format!("`{family}/{name}` is missing");
-            return Err(wrong(what, "save a gradient for every parameter: zeros, if nothing reaches it"));
+            return Err(wrong(
+                what,
+                "save a gradient for every parameter: zeros, if nothing reaches it",
+            ));
         };
         if info.shape != shapes[name] {
-            let what = format!("`{family}/{name}` has the shape {:?}, its parameter {:?}", info.shape, shapes[name]);
+            let what = format!(
+                "`{family}/{name}` has the shape {:?}, its parameter {:?}",
+                info.shape, shapes[name]
+            );
             return Err(wrong(what, "save it in the parameter's own shape"));
         }
         if info.dtype != R::DTYPE {

@@ -39,7 +39,9 @@ impl OptimizerForm {
             Self::Adam { rate, beta1, beta2, eps, decay, clip } => {
                 (Rule::Adam(AdamWSettings { rate, beta1, beta2, eps, decay }), clip)
             }
-            Self::Sgd { rate, momentum, decay, clip } => (Rule::Sgd { rate, momentum, decay }, clip),
+            Self::Sgd { rate, momentum, decay, clip } => {
+                (Rule::Sgd { rate, momentum, decay }, clip)
+            }
         };
         (rule, clip.unwrap_or(f64::INFINITY))
     }
@@ -58,7 +60,9 @@ impl Header {
             .map_err(|error| wrong(format!("metadata `backcut`: {error}")))?;
         match value["kind"].as_str() {
             Some("export") => {}
-            Some(other) => return Err(wrong(format!("it is a file of kind `{other}`, not an export"))),
+            Some(other) => {
+                return Err(wrong(format!("it is a file of kind `{other}`, not an export")));
+            }
             None => return Err(wrong("metadata `backcut` have no `kind`")),
         }
         match value["format"].as_u64() {

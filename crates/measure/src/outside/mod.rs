@@ -34,6 +34,20 @@ use std::ops::Range;
 
 use backcut_kernels::Real;
 
+use crate::define::{Definition, define};
+
+/// What gradients made elsewhere have beside the quantities of `gradient` and `update`.
+pub(crate) const DEFINITIONS: &[Definition] = &[
+    define(
+        "gradients",
+        "raw.effect",
+        "|g_a - g_b| / |g_ref|, and |g_c - g_d| / |g_ref|, of --factorial a,b,c,d",
+    ),
+    define("gradients", "clipped.effect", "as raw.effect, of clipped gradients"),
+    define("gradients", "applied.effect", "|U_a - U_b| / |U_ref|, and |U_c - U_d| / |U_ref|"),
+    define("gradients", "unclipped.effect", "as applied.effect, unclipped into clipped history"),
+];
+
 /// A vector of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vector {

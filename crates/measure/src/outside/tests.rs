@@ -34,7 +34,8 @@ fn here(clip: f64, step: u64) -> Here {
     let layout = System::<f32>::program(&system).layout().clone();
     let params: Vec<f32> = layout.initialise(3);
     let wave = |scale: f32, i: usize| scale * ((i * 37 % 101) as f32 - 50.0);
-    let moment = |scale: f32| (0..params.len()).map(move |i| if step > 0 { wave(scale, i) } else { 0.0 });
+    let moment =
+        |scale: f32| (0..params.len()).map(move |i| if step > 0 { wave(scale, i) } else { 0.0 });
     let (first, second) = (moment(1e-3).collect(), moment(1e-4).map(f32::abs).collect());
     let moments = Moments { step, first, second };
     let mut rig = Rig::new(Cpu::detect(), &system, &CUTS).unwrap();
@@ -128,9 +129,8 @@ fn hold(here: &Here, found: &[Finding]) -> usize {
     let mut same = 0;
     for finding in found {
         let quantity = finding.quantity.replace(".effect", ".memory-effect");
-        let is_it = |f: &&Finding| {
-            f.quantity == quantity && f.cut == finding.cut && f.part == finding.part
-        };
+        let is_it =
+            |f: &&Finding| f.quantity == quantity && f.cut == finding.cut && f.part == finding.part;
         let Some(known) = here.findings.iter().find(is_it) else {
             panic!("nothing here like {finding:?}");
         };
@@ -185,7 +185,9 @@ fn doubles_are_read_as_doubles() {
 fn sgd_and_adam_follow_their_formulas() {
     let found = |optimizer: Value, step: u64| {
         let mut tensors = Tensors::default();
-        for (name, value) in [("param", 1.0_f64), ("gradient/a", 2.0), ("moment1", 0.5), ("moment2", 0.25)] {
+        for (name, value) in
+            [("param", 1.0_f64), ("gradient/a", 2.0), ("moment1", 0.5), ("moment2", 0.25)]
+        {
             tensors.add(&format!("{name}/w"), &[1], &[value]);
         }
         let header = json!({"kind": "export", "format": 2, "step": step, "optimizer": optimizer});
@@ -201,9 +203,7 @@ fn sgd_and_adam_follow_their_formulas() {
     near(found(sgd(0.9, 0.0), 0), 0.1 * 2.0);
     let clipped = json!({"kind": "sgd", "rate": 0.1, "momentum": 0.0, "decay": 0.0, "clip": 1.0});
     near(found(clipped, 3), 0.1);
-    let adam = |kind: &str, decay: f64| {
-        json!({"kind": kind, "rate": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "decay": decay})
-    };
+    let adam = |kind: &str, decay: f64| json!({"kind": kind, "rate": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "decay": decay});
     let formula = |g: f64| {
         let (m, v): (f64, f64) = (0.9 * 0.5 + 0.1 * g, 0.99 * 0.25 + 0.01 * g * g);
         let (m, v) = (m / (1.0 - 0.9_f64.powi(4)), v / (1.0 - 0.99_f64.powi(4)));
@@ -237,16 +237,22 @@ fn whatever_is_wrong_with_a_file_is_said() {
     assert_eq!(refused(&|t, _| drop(t, &one)), format!("`{one}` is missing"));
     assert_eq!(refused(&|t, _| drop(t, "gradient/FD/")), "arm `FD` has no gradient");
     assert!(refused(&|t, _| drop(t, &format!("param/{name}"))).contains("is listed, and"));
-    assert!(refused(&|t, _| t.add("gradient/FD/odd", &[1], &[1.0_f32])).contains("an extra tensor"));
+    assert!(
+        refused(&|t, _| t.add("gradient/FD/odd", &[1], &[1.0_f32])).contains("an extra tensor")
+    );
     assert!(refused(&|t, _| t.add("gradiant/FD/x", &[1], &[1.0_f32])).contains("`gradiant/FD/x`"));
     assert!(refused(&|t, _| t.add("gradient/new/x", &[1], &[1.0_f32])).contains("of no arm"));
     assert!(refused(&|t, _| t.add(&one, &[1], &[1.0_f32])).contains("has the shape [1]"));
     let odd = vec![f32::NAN; here.layout[0].1.iter().product()];
     assert!(refused(&|t, _| t.add(&one, &here.layout[0].1, &odd)).contains("number 0 is NaN"));
     let wide = vec![1.0_f64; odd.len()];
-    assert!(refused(&|t, _| t.add(&one, &here.layout[0].1, &wide)).contains("is F64, others are F32"));
-    let without = |key: &'static str| move |_: &mut Tensors, h: &mut Value| {
-        h.as_object_mut().unwrap().remove(key);
+    assert!(
+        refused(&|t, _| t.add(&one, &here.layout[0].1, &wide)).contains("is F64, others are F32")
+    );
+    let without = |key: &'static str| {
+        move |_: &mut Tensors, h: &mut Value| {
+            h.as_object_mut().unwrap().remove(key);
+        }
     };
     assert!(refused(&without("step")).contains("without its count of steps"));
     assert!(refused(&without("optimizer")).contains("moments without an optimizer"));

@@ -224,7 +224,9 @@ impl Roles {
             long[role] = group(asked, LONG_ROLES[role], LONG_WORDS[role])?;
         }
         // Who names an arm or a value means a long table, which has both.
-        if named.iter().any(|asked| asked.is_some()) && (long[2].is_none() || long[0].or(long[1]).is_none()) {
+        if named.iter().any(|asked| asked.is_some())
+            && (long[2].is_none() || long[0].or(long[1]).is_none())
+        {
             let role = if long[2].is_none() { 2 } else { 0 };
             return Err(missing(LONG_WORDS[role], LONG_ROLES[role]));
         }

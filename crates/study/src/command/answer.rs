@@ -242,7 +242,8 @@ mod tests {
 
     #[test]
     fn findings_have_a_short_and_a_long_form() {
-        let base = |findings: &str| format!(r#"{{"value":1,"curve":[[10,2]],"findings":{findings}}}"#);
+        let base =
+            |findings: &str| format!(r#"{{"value":1,"curve":[[10,2]],"findings":{findings}}}"#);
         let named = understand(&base(r#"{"norm": 1.5}"#), &asked()).unwrap().findings;
         let long = base(r#"[{"quantity": "norm", "value": 1.5}]"#);
         assert_eq!(understand(&long, &asked()).unwrap().findings, named);

@@ -58,11 +58,8 @@ impl Process {
         let (reader, writer) = pipe()?;
         let copy = writer.try_clone().map_err(StudyError::io(&surroundings.folder))?;
         // A name with a slash is a path from the folder in which it runs; another is looked up.
-        let path = if program.contains('/') {
-            surroundings.folder.join(program)
-        } else {
-            program.into()
-        };
+        let path =
+            if program.contains('/') { surroundings.folder.join(program) } else { program.into() };
         let mut starting = Command::new(&path);
         starting
             .args(words)

@@ -88,8 +88,12 @@ impl Resolver<'_> {
             None => None,
             Some((index, parent)) => {
                 if parent.program.is_some() {
-                    let what = format!("it branches from `{}`, which a command computes", parent.name);
-                    return invalid(what, "a program keeps no states that another arm could start from");
+                    let what =
+                        format!("it branches from `{}`, which a command computes", parent.name);
+                    return invalid(
+                        what,
+                        "a program keeps no states that another arm could start from",
+                    );
                 }
                 let start = table.at.unwrap_or(parent.updates);
                 if !(1..=parent.updates).contains(&start) {

@@ -125,7 +125,8 @@ impl Resolver<'_> {
         }
         if let Some(twins) = doubled(&systems) {
             let label = |c: &usize| &self.grids[grid].conditions[*c].0;
-            let what = format!("the same settings under `{}` and `{}`", label(&twins.0), label(&twins.1));
+            let what =
+                format!("the same settings under `{}` and `{}`", label(&twins.0), label(&twins.1));
             return invalid(what, "conditions differ by what the program is told");
         }
         let (cut, stream, optimizer) = meaningless();
@@ -151,7 +152,10 @@ impl Resolver<'_> {
     /// A cell of another arm of the program with these settings and this budget.
     fn twin(&self, grid: usize, settings: &Value, updates: u64) -> Option<String> {
         let is_own = |arm: &&Arm| {
-            arm.grid == grid && arm.updates == updates && arm.origin.is_none() && arm.program.is_some()
+            arm.grid == grid
+                && arm.updates == updates
+                && arm.origin.is_none()
+                && arm.program.is_some()
         };
         self.arms.iter().filter(is_own).find_map(|arm| {
             let (condition, _) = arm.systems.iter().find(|(_, s)| s.settings == *settings)?;
@@ -161,7 +165,8 @@ impl Resolver<'_> {
 
     /// What only trained arms can be asked for.
     pub(super) fn check_programs(&self) -> Result<(), StudyError> {
-        let is_program = |name: &String| self.arms.iter().any(|a| a.name == *name && a.program.is_some());
+        let is_program =
+            |name: &String| self.arms.iter().any(|a| a.name == *name && a.program.is_some());
         for table in &self.file.measurements {
             if let Some(name) = table.of.iter().find(|name| is_program(name)) {
                 let what = format!("a measurement of `{name}`, which a command computes");
@@ -199,7 +204,8 @@ fn only_commands_have(system: &SystemTable) -> Result<(), StudyError> {
 /// Two conditions with equal settings.
 fn doubled(systems: &BTreeMap<usize, SystemChoice>) -> Option<(usize, usize)> {
     systems.iter().enumerate().find_map(|(at, (a, one))| {
-        let (b, _) = systems.iter().skip(at + 1).find(|(_, other)| one.settings == other.settings)?;
+        let (b, _) =
+            systems.iter().skip(at + 1).find(|(_, other)| one.settings == other.settings)?;
         Some((*a, *b))
     })
 }
@@ -213,10 +219,14 @@ fn declared(
     let mut files = BTreeMap::new();
     for name in listed {
         let path = Path::new(name);
-        let is_plain = path.components().all(|c| matches!(c, Component::Normal(_) | Component::ParentDir));
+        let is_plain =
+            path.components().all(|c| matches!(c, Component::Normal(_) | Component::ParentDir));
         if name.is_empty() || !is_plain {
             let what = format!("[system] files: {name:?}");
-            return invalid(what, "paths are relative to the study file: its copies must find them too");
+            return invalid(
+                what,
+                "paths are relative to the study file: its copies must find them too",
+            );
         }
         let hash = hash_file(folder, name).map_err(|e| e.within("[system] files"))?;
         if files.insert(name.clone(), hash).is_some() {

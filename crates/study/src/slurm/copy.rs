@@ -70,8 +70,11 @@ fn remember_folders(read: &mut BTreeMap<PathBuf, String>) {
         let file = StudyFile::parse(text, &path.display().to_string()).ok();
         file.and_then(|file| file.system).is_some_and(|system| system.command.is_some())
     };
-    let studies: Vec<PathBuf> =
-        read.iter().filter(|(path, text)| has_command(path, text)).map(|(p, _)| p.clone()).collect();
+    let studies: Vec<PathBuf> = read
+        .iter()
+        .filter(|(path, text)| has_command(path, text))
+        .map(|(p, _)| p.clone())
+        .collect();
     for path in studies {
         if let Some(folder) = path.parent().and_then(Path::to_str) {
             read.entry(folder_file(&path)).or_insert_with(|| folder.to_owned());

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::gradient::by_group;
 use super::output::{Results, write};
-use super::table::{Look, Table};
+use super::table::{Look, Table, defined};
 use crate::exit::{Told as _, Verdict, user};
 use crate::say::{self, note, out};
 
@@ -20,7 +20,7 @@ use crate::say::{self, note, out};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files as docs/format.md has them, one per state or seed; several give medians and one table
-    #[arg(value_name = "FILE.safetensors", required = true)]
+    #[arg(value_name = "FILE.safetensors", required_unless_present = "define")]
     files: Vec<PathBuf>,
     /// Parameters whose names match are one group; repeat it. Others are grouped by their names
     #[arg(long = "group", value_name = "NAME=REGEX")]
@@ -37,10 +37,19 @@ pub struct Args {
     /// Write the findings as a tidy CSV into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Print what every quantity of this command is, and measure nothing
+    #[arg(long)]
+    define: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
+    if args.define {
+        for measurement in ["gradient", "update", "gradients"] {
+            out!("{}", defined(measurement))?;
+        }
+        return Ok(Verdict::Fine);
+    }
     let (mut labels, mut of_file) = (Vec::new(), Vec::new());
     let mut first: Option<Described> = None;
     for path in &args.files {

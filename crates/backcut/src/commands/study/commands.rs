@@ -32,7 +32,8 @@ pub fn lines(study: &Study) -> Vec<String> {
             lines.push(format!("  file      {}  {}", &hash[..12], escape::plain(file)));
         }
         if program.files.is_empty() {
-            lines.push("  file      none declared: a changed program would go unnoticed".to_owned());
+            lines
+                .push("  file      none declared: a changed program would go unnoticed".to_owned());
         }
         let replay = match program.replay {
             Replay::Bitwise => "bitwise".to_owned(),
