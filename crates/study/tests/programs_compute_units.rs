@@ -1,110 +1,20 @@
 //! A study whose system is a command: what the program gets, what its answers become, what a unit is.
 #![cfg(unix)]
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use backcut_study::collect::{Results, Tables, write};
-use backcut_study::record::{Outcome, Record};
-use backcut_study::replay::{CameOut, Depth, replay};
-use backcut_study::runner::{Event, RunOptions, Tally, run};
-use backcut_study::{Plan, Recorded, Store, Study, StudyError, Tools, commit, verify};
+use backcut_study::collect::{Results, write};
+use backcut_study::record::Record;
+use backcut_study::replay::CameOut;
+use backcut_study::runner::{RunOptions, run};
+use backcut_study::{Plan, Recorded, Study, Tools, commit, verify};
 use backcut_systems::Catalogue;
 use backcut_text::Hinted as _;
-
-/// Two arms of four sources; the script answers with a value that depends on source and setting.
-const STUDY: &str = r#"
-name = "own"
-title = "A program"
-[system]
-command = ["sh", "unit.sh"]
-error = "loss"
-unit = "nats"
-settings = { width = 3 }
-[sources]
-first = 1
-count = 4
-[arms]
-full = { settings = { detach = 0 }, updates = 20 }
-cut = { settings = { detach = 8 }, updates = 20 }
-[[families]]
-name = "cost"
-asks = "confirmatory"
-contrasts = ["cost = [cut@default] - [full@default] > 0"]
-[[families]]
-name = "norms"
-asks = "confirmatory"
-quantity = "norm"
-contrasts = ["norm = [cut@default] - [full@default] > 0"]
-"#;
-
-const SCRIPT: &str = r#"
-of() { sed -n "s/.*\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" "$BACKCUT_UNIT"; }
-seed=$(of seed); detach=$(of detach); result=$(of result)
-echo "unit of $seed"
-printf '{"value": %s.%s, "curve": [[5, 100]], "findings": {"norm": %s}, "provenance": {"sh": "posix"}}' \
-    "$detach" "$seed" "$((detach + 1))" > "$result"
-"#;
-
-struct Place {
-    folder: tempfile::TempDir,
-}
-
-impl Place {
-    fn new(study: &str, script: &str) -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
-        fs::write(place.path("own.toml"), study).unwrap();
-        fs::write(place.path("unit.sh"), script).unwrap();
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn load(&self) -> Result<Study, StudyError> {
-        Study::load(&self.path("own.toml"), &Catalogue::builtin())
-    }
-
-    fn store(&self) -> Store {
-        Store::new(self.path("results"))
-    }
-
-    fn run(&self) -> Result<(Tally, Study, Plan), StudyError> {
-        self.run_with(&RunOptions::default(), &AtomicBool::new(false), &mut |_| {})
-    }
-
-    fn run_with(
-        &self,
-        options: &RunOptions,
-        stop: &AtomicBool,
-        listen: &mut dyn FnMut(Event),
-    ) -> Result<(Tally, Study, Plan), StudyError> {
-        let catalogue = Catalogue::builtin();
-        let study = self.load()?;
-        let (plan, store) = (Plan::new(&study), self.store());
-        commit::admit(&study, &plan, &store)?;
-        let tally = run(&study, &plan, &store, Tools::new(&catalogue), options, stop, listen)?;
-        Ok((tally, study, plan))
-    }
-
-    fn tables(&self, study: &Study, plan: &Plan) -> Tables {
-        let (store, results) = (self.store(), Results::read(study, plan, &self.store()).unwrap());
-        results.tables(&store, &[]).unwrap()
-    }
-
-    /// Why the first unit failed.
-    fn failure(&self) -> (String, String) {
-        let (tally, _, plan) = self.run().unwrap();
-        assert_eq!((tally.computed, tally.failed), (0, plan.units.len()));
-        let record = Record::load(&self.store(), &plan.units[0].id, Recorded::Failed).unwrap();
-        match record.outcome {
-            Outcome::Failed { what, hint } => (what, hint),
-            other => panic!("{other:?}"),
-        }
-    }
-}
+use common::program::{Place, SCRIPT, STUDY, replayed};
 
 fn refused(change: impl Fn(&str) -> String) -> (String, String) {
     let place = Place::new(&change(STUDY), SCRIPT);
@@ -164,15 +74,6 @@ fn answers_become_tables_and_verdicts() {
     assert_eq!(again, Ok(CameOut::Same));
     fs::write(output, "something else").unwrap();
     assert_eq!(verify::verify(place.store().root(), None).unwrap().problems.len(), 1);
-}
-
-fn replayed(place: &Place, plan: &Plan) -> Result<CameOut, String> {
-    let catalogue = Catalogue::builtin();
-    let (store, scratch) = (place.store(), place.path("scratch"));
-    let unit = &plan.units[0].id;
-    let again = replay(&store, unit, Tools::new(&catalogue), &scratch, Depth::Kept).unwrap();
-    fs::remove_dir_all(scratch).unwrap_or_default();
-    again.outcome
 }
 
 #[test]
@@ -322,108 +223,6 @@ fn words_are_never_read_by_a_shell() {
     let place = Place::new(&text, &script);
     assert_eq!(place.run().unwrap().0.computed, 8);
     assert!(!place.path("evil").exists());
-}
-
-/// The script stops half way and is told to end; the next run goes on from its checkpoint.
-#[test]
-fn a_stopped_program_goes_on_from_its_checkpoint() {
-    let script = format!(
-        r#"
-folder=$(sed -n 's/.*"checkpoint": "\([^"]*\).*/\1/p' "$BACKCUT_UNIT")
-progress=$(sed -n 's/.*"progress": "\([^"]*\).*/\1/p' "$BACKCUT_UNIT")
-if [ ! -e "$folder/half" ]; then
-    echo 10 > "$progress"
-    sleep 1000 &
-    echo $! > "$folder/child"
-    touch "$folder/half"
-    wait
-fi
-{SCRIPT}"#
-    );
-    let place = Place::new(STUDY, &script);
-    let stop = AtomicBool::new(false);
-    let mut seen = 0;
-    let options = RunOptions::default();
-    let (tally, _, plan) = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let work = place.path("results/work");
-            let half = || {
-                fs::read_dir(&work)
-                    .ok()?
-                    .flatten()
-                    .find(|d| d.path().join("checkpoint/half").exists())
-            };
-            while half().is_none() {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1200)); // its progress is told
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        });
-        let mut listen = |event: Event| {
-            if let Event::Progress { update, .. } = event {
-                seen = update;
-            }
-        };
-        place.run_with(&options, &stop, &mut listen).unwrap()
-    });
-    assert_eq!((tally.computed, tally.failed, tally.left), (0, 0, 8));
-    assert_eq!(seen, 10);
-    let folder = place.store().work(&plan.units[0].id).path().join("checkpoint");
-    let child = fs::read_to_string(folder.join("child")).unwrap();
-    assert!(!lives(child.trim()), "the whole group was ended");
-    for unit in &plan.units {
-        let folder = place.store().work(&unit.id).path().join("checkpoint");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("half"), "").unwrap();
-    }
-    assert_eq!(place.run().unwrap().0.computed, 8);
-}
-
-fn lives(process: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    !stat.is_empty() && !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
-}
-
-#[test]
-fn a_limit_ends_the_group_and_keeps_what_it_saved() {
-    let text = STUDY.replace("count = 4", "count = 1").replace("error =", "timeout = 0.3\nerror =");
-    let script = r#"
-folder=$(sed -n 's/.*"checkpoint": "\([^"]*\).*/\1/p' "$BACKCUT_UNIT")
-sleep 1000 & echo $! > "$folder/child"
-wait"#;
-    let place = Place::new(&text, script);
-    let (what, hint) = place.failure();
-    assert_eq!(what, "no result after 0.3 s");
-    assert!(hint.contains("raise `timeout`"), "{hint}");
-    let plan = Plan::new(&place.load().unwrap());
-    let folder = place.store().work(&plan.units[0].id).path().join("checkpoint");
-    assert!(!lives(fs::read_to_string(folder.join("child")).unwrap().trim()));
-}
-
-#[test]
-fn a_replay_is_as_exact_as_was_declared() {
-    // A counter outside of everything that is declared makes every run another one.
-    let counted = |start: &str| {
-        format!(
-            "n=$(cat counter 2>/dev/null || echo 0); echo $((n + 1)) > counter\n{}",
-            SCRIPT.replace("\"$detach\" \"$seed\"", &format!("{start} \"000000$n\""))
-        )
-    };
-    let with = |replay: &str| {
-        let text = STUDY.replace("count = 4", "count = 1");
-        let place = Place::new(
-            &text.replace("error =", &format!("replay = {replay}\nerror =")),
-            &counted("1"),
-        );
-        let (_, _, plan) = place.run().unwrap();
-        replayed(&place, &plan)
-    };
-    let bitwise = with("\"bitwise\"").unwrap_err();
-    assert!(bitwise.contains("it differs by 2.0"), "{bitwise}");
-    assert!(matches!(with("{ tolerance = 1e-5 }"), Ok(CameOut::Within(by)) if by > 0.0));
-    let far = with("{ tolerance = 1e-9 }").unwrap_err();
-    assert!(far.contains("declared was 1.000e-9"), "{far}");
-    assert_eq!(with("\"impossible\""), Ok(CameOut::Impossible));
 }
 
 /// Known under any name: an edited script, a renamed arm and a longer budget have been seen before.

@@ -9,15 +9,14 @@ use backcut_training::clip_factor;
 
 use super::described::{Described, Optimizing, OutsideError};
 use super::rule::Stretch;
-use super::select::{Coarse, Fine};
+use super::scales::Scales;
 use super::{Source, Vector};
 use crate::comparison::{Comparison, Plan};
 use crate::finding::Finding;
 use crate::geometry::{Geometry, part_names};
 use crate::groups::{ALL, Group};
 use crate::layers::Layer;
-use crate::update_scales::{NO_HISTORY, unbias};
-use crate::update_signs::{Signs, TILE, Tile};
+use crate::update_scales::unbias;
 
 /// What a comparison finds: the gradients against the first arm's, and, with an optimizer, the layers of the
 /// update as [`crate::update()`] has them.
@@ -92,23 +91,23 @@ fn effects(described: &Described, layer: Layer, sums: &Comparison) -> Vec<Findin
 }
 
 /// What the optimizer makes of the gradients.
-struct Updates<'a> {
-    described: &'a Described,
-    groups: &'a [Group],
-    optimizer: &'a Optimizing,
-    factors: Vec<f64>,
+pub(super) struct Updates<'a> {
+    pub(super) described: &'a Described,
+    pub(super) groups: &'a [Group],
+    pub(super) optimizer: &'a Optimizing,
+    pub(super) factors: Vec<f64>,
 }
 
 /// One stretch of every vector.
-struct Space<R> {
-    parameters: Vec<R>,
-    first: Vec<R>,
-    second: Vec<R>,
-    gradients: Vec<Vec<R>>,
-    root: Vec<f32>,
-    ratios: Vec<f32>,
-    seen: Vec<R>,
-    update: Vec<R>,
+pub(super) struct Space<R> {
+    pub(super) parameters: Vec<R>,
+    pub(super) first: Vec<R>,
+    pub(super) second: Vec<R>,
+    pub(super) gradients: Vec<Vec<R>>,
+    pub(super) root: Vec<f32>,
+    pub(super) ratios: Vec<f32>,
+    pub(super) seen: Vec<R>,
+    pub(super) update: Vec<R>,
 }
 
 impl<'a> Updates<'a> {
@@ -128,11 +127,11 @@ impl<'a> Updates<'a> {
         self.factors.iter().any(|factor| *factor < 1.0)
     }
 
-    fn has_scale(&self) -> bool {
+    pub(super) fn has_scale(&self) -> bool {
         self.optimizer.rule.scale().is_some() && self.optimizer.step > 0
     }
 
-    fn space<R: Real>(&self) -> Space<R> {
+    pub(super) fn space<R: Real>(&self) -> Space<R> {
         Space {
             parameters: Vec::new(),
             first: Vec::new(),
@@ -169,7 +168,7 @@ impl<'a> Updates<'a> {
         Ok(())
     }
 
-    fn find_root<R: Real>(&self, space: &mut Space<R>) {
+    pub(super) fn find_root<R: Real>(&self, space: &mut Space<R>) {
         space.root.clear();
         if let (Some(settings), true) = (self.optimizer.rule.scale(), self.has_scale()) {
             space.root.resize(space.second.len(), 0.0);
@@ -274,68 +273,6 @@ impl<'a> Updates<'a> {
         failed.map_or(Ok(sums), Err)
     }
 
-    /// The third pass: the medians of rho, by arm and part.
-    fn third_pass<R: Real>(
-        &self,
-        plan: &Plan,
-        scales: &Scales,
-        source: &mut dyn Source<R>,
-    ) -> Result<Vec<Vec<Option<f64>>>, OutsideError> {
-        let narrow = |of_group: &Vec<Coarse>| {
-            let mut all = Coarse::new();
-            of_group.iter().for_each(|coarse| all.join(coarse));
-            of_group.iter().map(Coarse::narrow).chain([all.narrow()]).collect::<Vec<Fine>>()
-        };
-        let mut fine: Vec<Vec<Fine>> = scales.coarse.iter().map(narrow).collect();
-        let mut space = self.space::<R>();
-        for (piece, group) in plan.pieces() {
-            for start in piece.clone().step_by(STRETCH) {
-                let range = start..piece.end.min(start + STRETCH);
-                space.second.resize(range.len(), R::ZERO);
-                source.read(Vector::Second, range.clone(), &mut space.second)?;
-                self.find_root(&mut space);
-                for (arm, fine) in fine.iter_mut().enumerate() {
-                    space.gradients[arm].resize(range.len(), R::ZERO);
-                    source.read(Vector::Gradient(arm), range.clone(), &mut space.gradients[arm])?;
-                    self.ratio(arm, &mut space);
-                    fine[group].take(&space.ratios);
-                    fine[self.groups.len()].take(&space.ratios);
-                }
-            }
-        }
-        Ok(fine.iter().map(|row| row.iter().map(Fine::median).collect()).collect())
-    }
-
-    /// rho of a stretch; returns how many lie above one.
-    fn ratio<R: Real>(&self, arm: usize, space: &mut Space<R>) -> u32 {
-        let Some(settings) = self.optimizer.rule.scale() else { return 0 };
-        let (eps, kappa) = (settings.eps as f32, self.factors[arm] as f32);
-        space.ratios.resize(space.root.len(), 0.0);
-        history::ratio(kappa, eps, &space.gradients[arm], &space.root, &mut space.ratios)
-    }
-
-    fn ratios(&self, arm: &str, medians: Option<&[Option<f64>]>, above: &[u64]) -> Vec<Finding> {
-        let counts = self.groups.iter().map(Group::len).chain([self.described.len()]);
-        let all: u64 = above.iter().sum();
-        let above = above.iter().copied().chain([all]);
-        let mut findings = Vec::new();
-        for (at, ((part, count), above)) in
-            part_names(self.groups).zip(counts).zip(above).enumerate()
-        {
-            let median = medians.and_then(|medians| medians[at]);
-            let (name, share) = ("rho.median", above as f64 / count as f64);
-            findings.push(match median {
-                Some(median) => Finding::new(name, arm, part, median),
-                None => Finding::undefined(name, arm, part, NO_HISTORY),
-            });
-            findings.push(match median {
-                Some(_) => Finding::new("rho.above-one", arm, part, share),
-                None => Finding::undefined("rho.above-one", arm, part, NO_HISTORY),
-            });
-        }
-        findings
-    }
-
     fn layer(&self, layer: Layer, sums: &Comparison) -> Vec<Finding> {
         let (arms, mut findings) = (&self.described.arms, Vec::new());
         for (index, arm) in arms.iter().enumerate() {
@@ -371,47 +308,5 @@ impl<'a> Updates<'a> {
             });
         }
         findings
-    }
-}
-
-/// Weights that the third pass reads at a time.
-const STRETCH: usize = 4096;
-
-/// Gradients against the second moment: sums, and counts for medians.
-struct Scales {
-    signs: Signs,
-    /// By arm and group.
-    coarse: Vec<Vec<Coarse>>,
-    above: Vec<Vec<u64>>,
-}
-
-impl Scales {
-    /// Nothing for an optimizer without such a scale.
-    #[expect(clippy::new_ret_no_self, reason = "there may be none")]
-    fn new(updates: &Updates) -> Option<Self> {
-        let settings = updates.optimizer.rule.scale()?;
-        let (groups, arms) = (updates.groups, updates.described.arms.clone());
-        let (count, step, has_scale) = (arms.len(), updates.optimizer.step, updates.has_scale());
-        let signs = Signs::open(groups, arms, &settings, step, &updates.factors, has_scale);
-        let drawers = if has_scale { vec![Coarse::new(); groups.len()] } else { Vec::new() };
-        let coarse = vec![drawers; count];
-        Some(Self { signs, coarse, above: vec![vec![0; groups.len()]; count] })
-    }
-
-    /// Takes in a stretch of a group.
-    fn take<R: Real>(&mut self, updates: &Updates, group: usize, space: &mut Space<R>) {
-        for start in (0..space.first.len()).step_by(TILE) {
-            let at = start..space.first.len().min(start + TILE);
-            let root = space.root.get(at.clone()).filter(|root| !root.is_empty());
-            let (first, second) = (&space.first[at.clone()], &space.second[at.clone()]);
-            let gradient = |arm: usize| &space.gradients[arm][at.clone()];
-            self.signs.take(group, &Tile { root, first, second }, &gradient);
-        }
-        if !space.root.is_empty() {
-            for arm in 0..self.coarse.len() {
-                self.above[arm][group] += u64::from(updates.ratio(arm, space));
-                self.coarse[arm][group].take(&space.ratios);
-            }
-        }
     }
 }

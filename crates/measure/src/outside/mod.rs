@@ -5,9 +5,9 @@
 //! | --- | --- |
 //! | `described` | what a comparison knows before it looks at a number |
 //! | `rule` | what SGD, Adam and AdamW add to a stretch of parameters |
-//! | `compare` | the passes over the vectors |
+//! | `compare`, `scales` | the passes over the vectors |
 //! | `select` | medians of numbers that are not kept |
-//! | `file` | vectors in a safetensors file |
+//! | `file`, `tensors`, `header` | vectors in a safetensors file |
 //!
 //! **One design decision.** Vectors are asked for a stretch at a time, in order ([`Source`]), so a file of any
 //! size needs the memory of a few buffers, and numbers in memory take the same way. The sums are the
@@ -21,7 +21,9 @@ mod described;
 mod file;
 mod header;
 mod rule;
+mod scales;
 mod select;
+mod tensors;
 #[cfg(test)]
 mod tests;
 
