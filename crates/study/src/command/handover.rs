@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::program::Commanded;
 use crate::error::StudyError;
-use crate::store::{Store, publish};
+use crate::store::{Store, jot};
 use crate::unit::UnitId;
 
 /// The environment variable that names the file.
@@ -82,6 +82,6 @@ impl Exchange {
             progress: &self.progress,
             checkpoint: &self.checkpoint,
         });
-        publish(&self.unit, text.map_err(StudyError::bug)?.as_bytes())
+        jot(&self.unit, text.map_err(StudyError::bug)?.as_bytes())
     }
 }

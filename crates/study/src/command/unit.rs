@@ -16,7 +16,7 @@ use crate::claim::Owner;
 use crate::error::StudyError;
 use crate::execute::{Context, Ended};
 use crate::record::{KeptFile, Outcome, Record};
-use crate::store::publish;
+use crate::store::{jot, publish};
 use crate::unit::{Definition, UnitId};
 
 /// What a program printed, beside the record.
@@ -46,7 +46,7 @@ pub(crate) fn execute(
     let seconds = || before + began.elapsed().as_secs_f64();
     let mut process = Process::start(&what.command, surroundings, &exchange.unit)?;
     let owner = serde_json::to_vec(&process.owner()).map_err(StudyError::bug)?;
-    publish(&exchange.process, &owner)?;
+    jot(&exchange.process, &owner)?;
     let heard = std::cell::Cell::new(began);
     let look = || {
         if heard.get().elapsed() >= PROGRESS {
