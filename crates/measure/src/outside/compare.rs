@@ -299,12 +299,11 @@ impl<'a> Updates<'a> {
             } else {
                 Finding::undefined("r_U", arm, ALL, "the gradient is zero")
             });
-            findings.push(match update.difference() {
-                Some(difference) => Finding::new("d_U", arm, ALL, difference),
-                None => {
-                    let why = format!("{}'s update is zero", self.described.arms[0]);
-                    Finding::undefined("d_U", arm, ALL, &why)
-                }
+            findings.push(if let Some(difference) = update.difference() {
+                Finding::new("d_U", arm, ALL, difference)
+            } else {
+                let why = format!("{}'s update is zero", self.described.arms[0]);
+                Finding::undefined("d_U", arm, ALL, &why)
             });
         }
         findings

@@ -27,7 +27,6 @@ pub(super) struct Scales {
 
 impl Scales {
     /// Nothing for an optimizer without such a scale.
-    #[expect(clippy::new_ret_no_self, reason = "there may be none")]
     pub(super) fn new(updates: &Updates) -> Option<Self> {
         let settings = updates.optimizer.rule.scale()?;
         let (groups, arms) = (updates.groups, updates.described.arms.clone());
@@ -66,7 +65,9 @@ impl Updates<'_> {
     ) -> Result<Vec<Vec<Option<f64>>>, OutsideError> {
         let narrow = |of_group: &Vec<Coarse>| {
             let mut all = Coarse::new();
-            of_group.iter().for_each(|coarse| all.join(coarse));
+            for coarse in of_group {
+                all.join(coarse);
+            }
             of_group.iter().map(Coarse::narrow).chain([all.narrow()]).collect::<Vec<Fine>>()
         };
         let mut fine: Vec<Vec<Fine>> = scales.coarse.iter().map(narrow).collect();

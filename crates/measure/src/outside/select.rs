@@ -45,11 +45,11 @@ impl Coarse {
         let mut below = 0;
         for (drawer, &count) in self.counts.iter().enumerate() {
             if rank < below + u64::from(count) {
-                return Drawer { drawer, rank: rank - below, counts: vec![0; PLACES] };
+                return Drawer { number: drawer, rank: rank - below, counts: vec![0; PLACES] };
             }
             below += u64::from(count);
         }
-        Drawer { drawer: DRAWERS, rank: 0, counts: Vec::new() }
+        Drawer { number: DRAWERS, rank: 0, counts: Vec::new() }
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Fine {
 }
 
 struct Drawer {
-    drawer: usize,
+    number: usize,
     rank: u64,
     counts: Vec<u32>,
 }
@@ -70,10 +70,10 @@ impl Fine {
         for value in values {
             let at = drawer(*value);
             let place = (value.to_bits() & 0xffff) as usize;
-            if at == low.drawer {
+            if at == low.number {
                 low.counts[place] += 1;
             }
-            if at == high.drawer {
+            if at == high.number {
                 high.counts[place] += 1;
             }
         }
@@ -87,7 +87,7 @@ impl Fine {
                 below += u64::from(*count);
                 end.rank < below
             })?;
-            Some(f64::from(f32::from_bits(((end.drawer as u32) << 16) | place as u32)))
+            Some(f64::from(f32::from_bits(((end.number as u32) << 16) | place as u32)))
         };
         let [low, high] = &self.ends;
         Some(f64::midpoint(value(low)?, value(high)?))

@@ -98,9 +98,9 @@ impl RawTable {
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
             let line = record.position().map_or(0, |p| p.line() as usize);
-            let text = |cell: &str| match dialect.decimal_comma {
-                true => with_point(cell).unwrap_or_else(|| cell.to_owned()),
-                false => cell.to_owned(),
+            let text = |cell: &str| {
+                let pointed = if dialect.decimal_comma { with_point(cell) } else { None };
+                pointed.unwrap_or_else(|| cell.to_owned())
             };
             rows.push((line, record.iter().map(text).collect()));
         }

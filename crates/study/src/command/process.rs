@@ -188,6 +188,7 @@ pub(super) fn end_orphan(owner: &Owner) {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Signal {
     Term,
     Kill,
