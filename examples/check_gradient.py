@@ -39,7 +39,8 @@ def apply(export, gradient):
     if export.rule != "adamw":
         g = g + decay * theta
     if export.rule == "sgd":
-        return names, -rate * (rule["momentum"] * flat(export.family("velocity"), names) + g)
+        kept = flat(export.family("moment1"), names) if rule["momentum"] else 0.0
+        return names, -rate * (rule["momentum"] * kept + g)
     m, v = (flat(export.family(f), names) for f in ("moment1", "moment2"))
     count = export.header["adam_step"] + 1
     m = rule["beta1"] * m + (1 - rule["beta1"]) * g

@@ -51,14 +51,23 @@ impl Group {
 
 /// The groups of a layout, in the order of their first tensors.
 pub fn groups(layout: &Layout) -> Vec<Group> {
+    let parameters = layout.parameters().iter();
+    groups_by(parameters.map(|p| (p.name.as_str(), p.range())), &group_of)
+}
+
+/// The groups of any named tensors, in the order of their first ones; `group_of` names the group of each.
+pub fn groups_by<'a>(
+    parameters: impl Iterator<Item = (&'a str, Range<usize>)>,
+    group_of: &dyn Fn(&str) -> String,
+) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for parameter in layout.parameters() {
-        let name = group_of(&parameter.name);
+    for (parameter, range) in parameters {
+        let name = group_of(parameter);
         let found = groups.iter().position(|g| g.name == name).unwrap_or_else(|| {
             groups.push(Group { name, ranges: Vec::new() });
             groups.len() - 1
         });
-        groups[found].add(parameter.range());
+        groups[found].add(range);
     }
     groups
 }
@@ -72,7 +81,8 @@ pub fn pooled(groups: &[Group], kind: &str) -> Option<Group> {
     Some(pool)
 }
 
-fn group_of(parameter: &str) -> String {
+/// The group that a parameter's name says.
+pub fn group_of(parameter: &str) -> String {
     let module = match parameter.rsplit_once('.') {
         Some((module, "weight" | "bias" | "gain")) => module,
         _ => parameter,

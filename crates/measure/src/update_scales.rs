@@ -20,7 +20,7 @@ use crate::groups::{ALL, Group, pooled};
 use crate::median::Medians;
 use crate::rig::Rig;
 
-const NO_HISTORY: &str = "no second moment before update 1";
+pub(crate) const NO_HISTORY: &str = "no second moment before update 1";
 /// Why SGD lacks what is measured against a scale.
 pub(crate) const NO_SCALE: &str = "not defined for SGD: it keeps no second moment";
 

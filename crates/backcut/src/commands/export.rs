@@ -9,8 +9,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_engine::{Cpu, Cut, Executor, Fed, Rollout};
 use backcut_kernels::Real;
+use backcut_measure::outside::{FORMAT, keeps};
 use backcut_study::Tools;
-use backcut_systems::{BatchKey, Placed, System, SystemChoice};
+use backcut_systems::{
+    AdamWSettings, BatchKey, Clip, Optimizer, Placed, Rule, SgdSettings, System, SystemChoice,
+};
 use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, clip, update as made};
 use serde_json::{Map, Value, json};
 
@@ -151,11 +154,11 @@ fn export<R: Real>(
 
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());
-    if config.optimizer.rule.kind().has_second_moment() {
-        tensors.add_parameters("moment1", layout, &moments.first);
-        tensors.add_parameters("moment2", layout, &moments.second);
-    } else {
-        tensors.add_parameters("velocity", layout, &moments.first);
+    let kept = [("moment1", &moments.first), ("moment2", &moments.second)];
+    for ((family, values), is_kept) in kept.into_iter().zip(keeps(&config.optimizer.rule)) {
+        if is_kept {
+            tensors.add_parameters(family, layout, values);
+        }
     }
     for (name, shape, values) in system.raw_batch(key) {
         let rounded: Vec<R> = values.iter().map(|v| R::from_f64(*v)).collect();
@@ -177,9 +180,35 @@ fn export<R: Real>(
         of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
     }
     let mut header = describe::<R>(config, update, moments.step, &of_cut)?;
+    header["arms"] = cuts.iter().map(Cut::to_string).collect();
+    let names = layout.parameters().iter().map(|parameter| parameter.name.as_str());
+    header["parameters"] = names.collect();
+    header["optimizer"] = optimizer(&config.optimizer, moments.step + 1);
     header["forward"] = forward;
     header["constants"] = system.constants().into();
     Ok(tensors.to_bytes(&header))
+}
+
+/// The optimizer as docs/format.md has it, with the rate of this step.
+fn optimizer(optimizer: &Optimizer, step: u64) -> Value {
+    let rule = optimizer.at(step);
+    let mut form = match rule {
+        Rule::AdamW(AdamWSettings { rate, beta1, beta2, eps, decay })
+        | Rule::Adam(AdamWSettings { rate, beta1, beta2, eps, decay }) => {
+            json!({"rate": rate, "beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay})
+        }
+        Rule::Sgd(SgdSettings { rate, momentum, decay }) => {
+            json!({"rate": rate, "momentum": momentum, "decay": decay})
+        }
+    };
+    form["kind"] = rule.kind().name().into();
+    if let Clip::Norm(threshold) = optimizer.clip {
+        form["clip"] = threshold.into();
+    }
+    if !optimizer.groups.is_empty() {
+        form["groups"] = json!(optimizer.groups);
+    }
+    form
 }
 
 /// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.
@@ -224,11 +253,12 @@ fn describe<R: Real>(
 ) -> Result<Value> {
     Ok(json!({
         "kind": "export",
-        "format": 1,
+        "format": FORMAT,
         "config": serde_json::to_value(config)?,
         "precision": R::NAME,
         "update": update,
         "adam_step": adam_step,
+        "step": adam_step,
         "rate": config.optimizer.at(adam_step + 1).rate(),
         "cuts": cuts,
         "layout": {

@@ -166,7 +166,7 @@ impl Rule {
     }
 
     /// The first setting that makes no sense, with the reason.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let of = self.kind().name();
         let say = |name: &str, value: f64, want: &str| {
             Err(format!("optimizer.{of}.{name} = {value}, not {want}"))
