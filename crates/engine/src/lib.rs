@@ -26,6 +26,7 @@ mod backward;
 mod compile;
 mod credit;
 mod cut;
+mod cut_words;
 pub mod edges;
 mod executor;
 mod fault;

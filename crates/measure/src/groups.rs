@@ -51,14 +51,18 @@ impl Group {
 
 /// The groups of a layout, in the order of their first tensors.
 pub fn groups(layout: &Layout) -> Vec<Group> {
+    groups_of(layout.parameters().iter().map(|p| (group_of(&p.name), p.range())))
+}
+
+/// Groups of tensors that lie one after the other, each with the name of its group.
+pub fn groups_of(tensors: impl IntoIterator<Item = (String, Range<usize>)>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for parameter in layout.parameters() {
-        let name = group_of(&parameter.name);
+    for (name, range) in tensors {
         let found = groups.iter().position(|g| g.name == name).unwrap_or_else(|| {
             groups.push(Group { name, ranges: Vec::new() });
             groups.len() - 1
         });
-        groups[found].add(parameter.range());
+        groups[found].add(range);
     }
     groups
 }
@@ -72,7 +76,8 @@ pub fn pooled(groups: &[Group], kind: &str) -> Option<Group> {
     Some(pool)
 }
 
-fn group_of(parameter: &str) -> String {
+/// The group that a parameter belongs to by its name.
+pub fn group_of(parameter: &str) -> String {
     let module = match parameter.rsplit_once('.') {
         Some((module, "weight" | "bias" | "gain")) => module,
         _ => parameter,

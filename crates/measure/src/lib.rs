@@ -50,7 +50,7 @@ pub use geometry::Geometry;
 pub use gradient::{GradientOptions, geometry_of_gradients, gradient};
 pub use gradient_seeds::seed_resultant;
 pub use gradient_vjp::action_norms;
-pub use groups::{ALL, Group, groups, pooled};
+pub use groups::{ALL, Group, group_of, groups, groups_of, pooled};
 pub use layers::{Layer, Steps};
 pub use measurement::{MeasureError, Measurement, measure};
 pub use rig::Rig;

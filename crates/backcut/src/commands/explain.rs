@@ -191,7 +191,7 @@ impl Explained<'_> {
         let cut = self.edges.cut();
         let value = serde_json::json!({
             "cut": cut,
-            "meaning": words::sentence(cut),
+            "meaning": cut.in_words(),
             "program": self.shape,
             "window": self.window,
             "state_edges_per_path": self.edges.state_edges_per_path(),
