@@ -120,7 +120,8 @@ def carry(cut: str | Cut, h: Any, t: Any, project: Callable[[Any], Any] | None =
         if project is None:
             raise Error("FD makes a constant of what recurrent weights make of a state\n"
                         "hint: give `project`, or use F_SG, which stops at the state itself")
-        return jax.tree_util.tree_map(stop, project(h))
+        # What stands before the first step was stored by none: weights that read it learn from it.
+        return jax.tree_util.tree_map(lambda x: jnp.where(t < 0, x, stop(x)), project(h))
     ends = (t + 1) % cut.segment == 0
     handed = jax.tree_util.tree_map(lambda x: jnp.where(ends, _shared(cut, x), x), h)
     return handed if project is None else project(handed)
