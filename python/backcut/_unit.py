@@ -73,10 +73,11 @@ class Unit:
             raise UnitError(f"the finding {quantity!r} has no value: say why in its note")
         self._findings.append({"quantity": quantity, "part": part, "value": value, "note": note})
 
-    def findings(self, comparison: Any, quantities: list[str] | None = None) -> None:
-        """Adds rows of a comparison (`backcut.compare`), named `QUANTITY ARM`; all of them or the named quantities."""
+    def findings(self, comparison: Any, quantities: list[str] | None = None, part: str | None = "all") -> None:
+        """Adds rows of a comparison (`backcut.compare`), named `QUANTITY ARM`: of the named quantities or all, of one
+        part of the parameters or, with `None`, of every part."""
         for row in comparison.table:
-            if quantities is None or row["quantity"] in quantities:
+            if (quantities is None or row["quantity"] in quantities) and part in (None, row["part"]):
                 name = f"{row['quantity']} {row['arm']}".strip()
                 self.finding(name, row["value"], row["part"], row["note"])
 

@@ -40,8 +40,8 @@ def _key(entry: Any) -> str:
 
 
 def gradients(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *args: Any) -> dict[str, dict[str, Any]]:
-    """`jax.grad(loss)(params, arm, *args)` for every arm's value, by name: what `backcut.compare` takes."""
-    return {name: named(jax.grad(loss)(params, arm, *args)) for name, arm in arms.items()}
+    """The gradient of `loss(params, arm, *args)` for every arm's value, by name: what `backcut.compare` takes."""
+    return {name: named(jax.jit(jax.grad(lambda p, arm=arm: loss(p, arm, *args)))(params)) for name, arm in arms.items()}
 
 
 def adam_state(state: Any, kind: str = "adamw", clip: float | None = None, **settings: Any) -> Optimizer:
@@ -155,10 +155,10 @@ def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | 
     def moved(shift: dict[str, Any]) -> Any:
         return losses(lambda name, t, x: x + shift[name][t])
 
-    slopes = jax.jacrev(moved)(zeros)
+    slopes = jax.jit(jax.jacrev(moved))(zeros)
     found = {}
-    for name, slope in slopes.items():
-        flat = np.asarray(slope, np.float64).reshape(made.shape[0], count, -1)
+    for name in shapes:
+        flat = np.asarray(slopes[name], np.float64).reshape(made.shape[0], count, -1)
         norms = np.sqrt((flat**2).sum(-1))
         found[name] = np.where(np.tri(*norms.shape, dtype=bool) | (norms > 0), norms, np.nan)
     return Reach(found)

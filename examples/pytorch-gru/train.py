@@ -41,7 +41,7 @@ def mean(found):
 
 
 def main():
-    unit = backcut.unit(seed=1, updates=300, settings={"detach": 8})                  # +
+    unit = backcut.unit(seed=1, updates=150, settings={"detach": 8})                  # +
     detach = unit.settings["detach"]                                                  # + was: an option
     torch.set_num_threads(1)
     torch.manual_seed(unit.seed)
