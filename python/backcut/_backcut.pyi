@@ -13,13 +13,13 @@ def cut(name: str) -> str: ...
 def explain(name: str, steps: int, window: int | None = None) -> str: ...
 def matrices(title: str, caption: str, triangles: list[tuple[str, list[list[float]]]]) -> str: ...
 def compare_f32(
-    params: NDArray[np.float32] | None,
+    params: NDArray[np.float32],
     gradients: list[NDArray[np.float32]],
     moments: list[NDArray[np.float32]],
     request: str,
 ) -> str: ...
 def compare_f64(
-    params: NDArray[np.float64] | None,
+    params: NDArray[np.float64],
     gradients: list[NDArray[np.float64]],
     moments: list[NDArray[np.float64]],
     request: str,

@@ -14,22 +14,20 @@ from ._backcut import Error
 from ._table import Table
 
 _KINDS = {
-    "sgd": {"rate": None, "decay": 0.0},
-    "momentum": {"rate": None, "decay": 0.0, "momentum": 0.9, "dampening": 0.0, "nesterov": False},
+    "sgd": {"rate": None, "momentum": 0.0, "decay": 0.0},
     "adam": {"rate": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "decay": 0.0},
     "adamw": {"rate": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "decay": 0.01},
 }
-_MOMENTS = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
 
 
 @dataclass
 class Optimizer:
     """An optimizer's settings and what it remembers.
 
-    `kind`: `sgd`, `momentum`, `adam` or `adamw`. `settings`: `rate`, `decay` and those of the kind (`momentum`,
-    `dampening`, `nesterov`; `beta1`, `beta2`, `eps`). `clip`: the clip of the **global** norm, if any. `step`:
-    updates made so far. `moments`: the vectors it remembers, each by parameter (one for momentum; first and
-    second for Adam and AdamW); left out before the first update.
+    `kind`: `sgd`, `adam` or `adamw`. `settings`: `rate`, `decay` and those of the kind (`momentum`; `beta1`, `beta2`,
+    `eps`). `clip`: the clip of the **global** norm, if any. `step`: updates made so far. `moments`: the vectors it
+    remembers, each by parameter (one for SGD with momentum; first and second for Adam and AdamW); left out before
+    the first update. SGD and Adam add their decay to the gradient, as PyTorch's do; AdamW does not.
     """
 
     kind: str
@@ -50,8 +48,8 @@ class Optimizer:
             raise Error(f"`{self.kind}` needs a `rate`\nhint: settings={{'rate': 1e-3}}")
         if self.clip is not None and not self.clip > 0:
             raise Error(f"a global norm can not be clipped to {self.clip}\nhint: leave `clip` out for none")
-        wanted = _MOMENTS[self.kind]
-        if self.step < 0 or (self.step == 0) == bool(self.moments) and wanted:
+        wanted = (1 if settings["momentum"] else 0) if self.kind == "sgd" else 2
+        if self.step < 0 or wanted and (self.step == 0) == bool(self.moments):
             raise Error(f"`{self.kind}` after {self.step} updates with {len(self.moments)} moments\n"
                         "hint: give the count of updates and the moments together, or neither before the first")
         if self.moments and len(self.moments) != wanted:
@@ -103,10 +101,10 @@ def compare(
 
     `params`: arrays by name. `grads`: for every arm, an array for every parameter. All are of one precision
     (float32 or float64). `groups`: parts by name, each a regular expression over parameters' names; what none of
-    them matches is grouped by the name of its module. `factorial`: four arms a, b, c, d; adds the interaction
-    |a - b - c + d| / |a| at every layer.
+    them matches is grouped by the name of its module. `factorial`: four arms a, b, c, d; adds |a - b|, |c - d| and
+    the interaction |a - b - c + d| at every layer, relative to the first arm's length.
 
-    The numbers are those of `backcut measure gradient` and `backcut measure update`, to the last digit.
+    The numbers are those of `backcut measure gradients` on the same arrays, to the last digit.
     """
     if not params or not grads:
         raise Error("there is nothing to compare\nhint: give parameters by name, and gradients by arm and name")
@@ -118,13 +116,11 @@ def compare(
                     for (name, shape), group in zip(shapes.items(), _grouped(list(shapes), groups))],
         "arms": list(grads), "optimizer": None, "clip": None, "step": 0, "factorial": None,
     }
-    theta, moments = None, []
+    theta, moments = _flat("the parameters", params, shapes, kind), []
     if optimizer is not None:
         request |= {"optimizer": optimizer.checked(), "clip": optimizer.clip, "step": optimizer.step}
-        theta = _flat("the parameters", params, shapes, kind)
         moments = [_flat(f"moment {i + 1}", tree, shapes, kind) for i, tree in enumerate(optimizer.moments)]
-        moments = moments or [np.zeros_like(theta)] * _MOMENTS[optimizer.kind]
-        if _MOMENTS[optimizer.kind] == 2 and bool(np.any(moments[1] < 0)):
+        if len(moments) == 2 and bool(np.any(moments[1] < 0)):
             raise Error("moment 2 is negative somewhere: it is a mean of squares\nhint: are the moments swapped?")
     if factorial is not None:
         unknown = [arm for arm in factorial if arm not in grads]

@@ -56,15 +56,15 @@ def optimizer_state(optimizer: torch.optim.Optimizer, module: torch.nn.Module, c
     if kind not in ("sgd", "adam", "adamw"):
         raise Error(f"the optimizer {type(optimizer).__name__} is not known\nhint: SGD, Adam and AdamW are")
     group, settings = _one_group(optimizer), {}
-    for flag in ("amsgrad", "maximize"):
+    for flag in ("amsgrad", "maximize", "nesterov", "dampening"):
         if group.get(flag):
             raise Error(f"{type(optimizer).__name__} with {flag} is not known\nhint: compare gradients alone")
     settings = {"rate": float(group["lr"]), "decay": float(group["weight_decay"])}
     if kind == "sgd":
+        settings["momentum"] = float(group["momentum"])
         if not group["momentum"]:
             return Optimizer("sgd", settings, clip, 0)
-        kind, wanted = "momentum", ["momentum_buffer"]
-        settings |= {name: group[name] for name in ("momentum", "dampening", "nesterov")}
+        wanted = ["momentum_buffer"]
     else:
         beta1, beta2 = (float(beta) for beta in group["betas"])
         settings |= {"beta1": beta1, "beta2": beta2, "eps": float(group["eps"])}

@@ -51,11 +51,8 @@ def step_by_numpy(kind, s, g, theta, moments, step):
     """PyTorch's documented updates, in f64."""
     if kind in ("sgd", "momentum", "adam"):
         g = g + s["decay"] * theta
-    if kind == "sgd":
-        return -s["rate"] * g
-    if kind == "momentum":
-        buffer = g if step == 0 else s["momentum"] * moments[0] + (1 - s["dampening"]) * g
-        return -s["rate"] * (g + s["momentum"] * buffer if s["nesterov"] else buffer)
+    if kind in ("sgd", "momentum"):
+        return -s["rate"] * (s.get("momentum", 0) * moments[0] + g)
     m = s["beta1"] * moments[0] + (1 - s["beta1"]) * g
     v = s["beta2"] * moments[1] + (1 - s["beta2"]) * g**2
     direction = m / (1 - s["beta1"]**(step + 1)) / (np.sqrt(v / (1 - s["beta2"]**(step + 1))) + s["eps"])
@@ -64,7 +61,7 @@ def step_by_numpy(kind, s, g, theta, moments, step):
 
 SETTINGS = {
     "sgd": {"rate": 0.1, "decay": 0.01},
-    "momentum": {"rate": 0.1, "decay": 0.01, "momentum": 0.9, "dampening": 0.1, "nesterov": False},
+    "momentum": {"rate": 0.1, "decay": 0.01, "momentum": 0.9},
     "adam": {"rate": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "decay": 0.02},
     "adamw": {"rate": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "decay": 0.02},
 }
@@ -77,7 +74,7 @@ def test_the_update_is_the_optimizers(kind, step, clip):
     wide = lambda values: {name: v.astype(np.float64) for name, v in values.items()}
     count = {"sgd": 0, "momentum": 1}.get(kind, 2)
     moments = [wide(tree()), wide(squares())][:count] if step else []
-    optimizer = backcut.Optimizer(kind, SETTINGS[kind], clip, step if count else 0, moments)
+    optimizer = backcut.Optimizer(kind.replace("momentum", "sgd"), SETTINGS[kind], clip, step if count else 0, moments)
     found = backcut.compare(wide(PARAMS), {"full": wide(FULL), "cut": wide(CUT)}, optimizer)
     updates = {}
     for arm, gradient in (("full", FULL), ("cut", CUT)):
@@ -92,20 +89,12 @@ def test_the_update_is_the_optimizers(kind, step, clip):
     assert close("difference", np.linalg.norm(a - b) / np.linalg.norm(a))
 
 
-def test_nesterov_is_another_update():
-    plain, nesterov = (
-        backcut.compare(PARAMS, {"full": FULL}, backcut.Optimizer(
-            "momentum", SETTINGS["momentum"] | {"nesterov": on}, None, 2, [tree()])).value("applied.norm", "full")
-        for on in (False, True))
-    assert plain != nesterov
-
-
 def test_a_factorial_has_an_interaction():
     arms = {name: tree() for name in "abcd"}
     found = backcut.compare(PARAMS, arms, factorial=tuple("abcd"))
     a, b, c, d = (flat(arms[name]) for name in "abcd")
     want = np.linalg.norm(a - b - c + d) / np.linalg.norm(a)
-    assert found.value("gradient.interaction", "a - b - c + d") == pytest.approx(want, rel=1e-12)
+    assert found.value("raw.interaction", "a - b - c + d") == pytest.approx(want, rel=1e-12)
 
 
 @pytest.mark.parametrize("cuts", ["FF,FD,F_SG,KF,KD,K_SG", "FF,SEG-4"])
@@ -133,7 +122,7 @@ def test_it_agrees_with_measure_to_the_last_digit(command, tmp_path, cuts):
                 shared += 1
                 assert ours[key] == row["value"], key
     groups = len(set(found.table["part"]))
-    assert shared >= len(ours) - 1 and shared > 20 * groups, (shared, len(ours))
+    assert shared == len(ours) and shared > 20 * groups, (shared, len(ours))
 
 
 def rows_of(said):

@@ -49,7 +49,7 @@ def losses(net, between, steps=12, state=None, note=lambda h: None):
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.01),
-    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
     "adam": lambda p: torch.optim.Adam(p, lr=0.01, weight_decay=0.02),
     "adamw": lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0.02),
 }
@@ -98,6 +98,7 @@ def test_optimizers_that_can_not_be_read_are_errors():
     for optimizer, words in [
         (torch.optim.RMSprop(net.parameters(), lr=1e-3), "RMSprop is not known"),
         (torch.optim.Adam(net.parameters(), amsgrad=True), "amsgrad"),
+        (torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, nesterov=True), "nesterov"),
         (torch.optim.SGD([{"params": net["cell"].parameters()}, {"params": net["head"].parameters(), "lr": 0.5}],
                          lr=0.1), "differ in `lr`"),
     ]:
