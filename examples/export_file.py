@@ -14,6 +14,7 @@ class Export:
             self.header = json.loads(file.metadata()["backcut"])
             self.tensors = {name: file.get_tensor(name) for name in file.keys()}
         assert self.header["kind"] == "export", "not an export"
+        assert self.header["format"] in (1, 2), "written by a newer backcut"
         self.config = self.header["config"]
         self.system = self.config["system"]["name"]
         self.settings = self.config["system"]["settings"]

@@ -41,7 +41,8 @@ def _key(entry: Any) -> str:
 
 def gradients(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *args: Any) -> dict[str, dict[str, Any]]:
     """The gradient of `loss(params, arm, *args)` for every arm's value, by name: what `backcut.compare` takes."""
-    return {name: named(jax.jit(jax.grad(lambda p, arm=arm: loss(p, arm, *args)))(params)) for name, arm in arms.items()}
+    slope = lambda arm: jax.jit(jax.grad(lambda params: loss(params, arm, *args)))(params)
+    return {name: named(slope(arm)) for name, arm in arms.items()}
 
 
 def adam_state(state: Any, kind: str = "adamw", clip: float | None = None, **settings: Any) -> Optimizer:

@@ -14,8 +14,6 @@
 mod compare;
 mod explain;
 mod matrix;
-mod optimizer;
-mod scales;
 mod stats;
 
 use backcut_text::Hinted;

@@ -52,7 +52,7 @@ impl Options {
     fn layout(&self) -> Layout {
         let (source, cluster, stratum) =
             (self.source.clone(), self.cluster.clone(), self.stratum.clone());
-        Layout { source, cluster, stratum }
+        Layout { source, cluster, stratum, ..Layout::default() }
     }
 }
 

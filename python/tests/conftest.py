@@ -29,7 +29,7 @@ def command():
     return run
 
 
-SMALL = ["--set", "policy.steps=8", "--set", "policy.width=8", "--set", "policy.layers=2", "--set", "policy.heads=2",
+SMALL = ["--set", "policy.steps=6", "--set", "policy.width=8", "--set", "policy.layers=2", "--set", "policy.heads=2",
          "--set", "policy.hidden=8", "--set", "batch=3"]
 
 

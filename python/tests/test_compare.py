@@ -105,7 +105,7 @@ def test_it_agrees_with_measure_to_the_last_digit(command, tmp_path, cuts):
     command("export", "--from", checkpoint, "--cuts", cuts, "--out", tmp_path / "export.safetensors")
     from export_file import Export
     export = Export(tmp_path / "export.safetensors")
-    names = policy_order(export)
+    names = export.header["parameters"]
     ordered = lambda prefix: {name: export.family(prefix)[name] for name in names}
     adamw = export.optimizer["adamw"]
     optimizer = backcut.Optimizer("adamw", adamw, export.optimizer["clip"], export.header["adam_step"],
@@ -132,15 +132,26 @@ def rows_of(said):
     return [row for value in said for row in rows_of(value)] if isinstance(said, list) else []
 
 
-def policy_order(export):
-    """Parameters in the order in which the policy is traced."""
-    blocks = [f"block{i}.{part}" for i in range(export.settings["policy"]["layers"])
-              for part in ("norm1", "w_q", "w_k", "w_v", "w_o", "norm2", "feed1", "feed2")]
-    there = export.family("param")
-    names = [f"{part}{end}" for part in ["embedding", "position", *blocks, "norm", "head"]
-             for end in (".weight", ".gain", ".bias", "") if f"{part}{end}" in there]
-    assert sorted(names) == sorted(there)
-    return names
+@pytest.mark.parametrize("kind", ["adamw", "adam", "sgd"])
+def test_it_agrees_with_measure_gradients_to_the_last_digit(command, tmp_path, kind):
+    from safetensors.numpy import save_file
+    arms = {"full": FULL, "cut": CUT, "other": tree(), "last": tree()}
+    moments = [tree(), squares()][:1 if kind == "sgd" else 2]
+    settings = {"rate": 0.1, "momentum": 0.9, "decay": 0.01} if kind == "sgd" else SETTINGS[kind]
+    families = {"param": PARAMS, **{f"gradient/{arm}": gradient for arm, gradient in arms.items()},
+                **{f"moment{i + 1}": moment for i, moment in enumerate(moments)}}
+    tensors = {f"{family}/{name}": value for family, values in families.items() for name, value in values.items()}
+    header = {"kind": "export", "format": 2, "arms": list(arms), "parameters": list(SHAPES), "step": 7,
+              "optimizer": {"kind": kind, **settings, "clip": 1.0}}
+    save_file(tensors, tmp_path / "state.safetensors", metadata={"backcut": json.dumps(header)})
+    four = list(arms)
+    said = json.loads(command("measure", "gradients", tmp_path / "state.safetensors", "--json",
+                              "--factorial", ",".join(four), "--group", "biases=bias$"))
+    optimizer = backcut.Optimizer(kind, settings, 1.0, 7, moments)
+    found = backcut.compare(PARAMS, arms, optimizer, groups={"biases": "bias$"}, factorial=tuple(four))
+    key = lambda row: (row["quantity"], row.get("cut", row.get("arm")), row["part"])
+    theirs = {key(row): row["value"] for row in rows_of(said)}
+    assert theirs == {key(row): row["value"] for row in found.table} and len(theirs) > 50
 
 
 def test_before_the_first_update_there_is_no_scale():

@@ -9,7 +9,7 @@ from conftest import SMALL
 torch = pytest.importorskip("torch")
 from backcut.torch import Cache, carry, gradients, measure, named, optimizer_state, reach  # noqa: E402
 
-CUTS = "FF,FD,F_SG,SEG-3,SEG-8,F_A0.5"
+CUTS = "FF,FD,F_SG,SEG-4,F_A0.5"
 
 
 @pytest.mark.parametrize("name", CUTS.split(","))
@@ -160,8 +160,8 @@ def test_a_state_that_is_kept_across_updates_is_seen(kept):
                 r.loss(loss)
             sum(found).backward(retain_graph=True)
             state = state if kept else state.detach()
-    words = r.result.words()
-    assert words.startswith("kept across updates (the loss of step 5 reaches step 0") if kept else words == "full at `h`"
+    want = "kept across updates (the loss of step 5 reaches step 0" if kept else "full at `h`"
+    assert r.result.words().startswith(want)
 
 
 def test_what_can_not_be_measured_is_an_error():

@@ -241,6 +241,7 @@ fn all() -> impl Iterator<Item = &'static Definition> {
         crate::reference::DEFINITIONS,
         crate::windows::DEFINITIONS,
         crate::diagnostics::DEFINITIONS,
+        crate::outside::DEFINITIONS,
     ];
     lists.into_iter().flatten()
 }

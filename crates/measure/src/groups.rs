@@ -51,13 +51,18 @@ impl Group {
 
 /// The groups of a layout, in the order of their first tensors.
 pub fn groups(layout: &Layout) -> Vec<Group> {
-    groups_of(layout.parameters().iter().map(|p| (group_of(&p.name), p.range())))
+    let parameters = layout.parameters().iter();
+    groups_by(parameters.map(|p| (p.name.as_str(), p.range())), &group_of)
 }
 
-/// Groups of tensors that lie one after the other, each with the name of its group.
-pub fn groups_of(tensors: impl IntoIterator<Item = (String, Range<usize>)>) -> Vec<Group> {
+/// The groups of any named tensors, in the order of their first ones; `group_of` names the group of each.
+pub fn groups_by<'a>(
+    parameters: impl Iterator<Item = (&'a str, Range<usize>)>,
+    group_of: &dyn Fn(&str) -> String,
+) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (name, range) in tensors {
+    for (parameter, range) in parameters {
+        let name = group_of(parameter);
         let found = groups.iter().position(|g| g.name == name).unwrap_or_else(|| {
             groups.push(Group { name, ranges: Vec::new() });
             groups.len() - 1
@@ -76,7 +81,7 @@ pub fn pooled(groups: &[Group], kind: &str) -> Option<Group> {
     Some(pool)
 }
 
-/// The group that a parameter belongs to by its name.
+/// The group that a parameter's name says.
 pub fn group_of(parameter: &str) -> String {
     let module = match parameter.rsplit_once('.') {
         Some((module, "weight" | "bias" | "gain")) => module,

@@ -19,7 +19,7 @@ use crate::update_scales::{History, NO_HISTORY, unbias};
 /// The share of the limit of `|mhat| / sqrt(vhat)` from which a weight counts as saturated.
 const SATURATED: f64 = 0.9;
 /// Weights of a tile: the terms of a dozen rows take 24 KiB.
-const TILE: usize = 128;
+pub(crate) const TILE: usize = 128;
 
 /// What is summed for a cut, two sums at a time.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -40,34 +40,69 @@ struct Row {
     counts: Vec<[u32; 2]>,
 }
 
-/// The sums of all cuts.
-pub(crate) struct Signs<'a> {
-    groups: &'a [Group],
-    cuts: &'a [Cut],
-    rows: Vec<Row>,
+/// A stretch of one group's weights: what the sums look at.
+pub(crate) struct Tile<'t, R> {
+    /// `sqrt(vhat)`; none before the first update.
+    pub root: Option<&'t [f32]>,
+    /// The moments before the update.
+    pub first: &'t [R],
+    pub second: &'t [R],
 }
 
-impl<'a> Signs<'a> {
+/// The sums of all cuts.
+pub(crate) struct Signs {
+    /// The groups' names and lengths.
+    groups: Vec<(String, usize)>,
+    cuts: Vec<String>,
+    rows: Vec<Row>,
+    eps: f32,
+}
+
+impl Signs {
     /// Sums over the gradients that a rig holds.
     pub fn new<R: Real>(
-        rig: &'a Rig<R>,
+        rig: &Rig<R>,
         history: &History,
         steps: &Steps<R>,
         before: &Moments<R>,
     ) -> Self {
-        let (groups, cuts) = (rig.groups(), rig.cuts());
+        let cuts: Vec<String> = rig.cuts().iter().map(Cut::to_string).collect();
+        let factors: Vec<f64> = (0..cuts.len()).map(|cut| steps.factor(cut)).collect();
         let has_scale = !history.root().is_empty();
+        let mut signs =
+            Self::open(rig.groups(), cuts, &history.adamw, before.step, &factors, has_scale);
+        for (group, ranges) in rig.groups().iter().map(|group| &group.ranges).enumerate() {
+            let tiles = ranges.iter().flat_map(|range| {
+                let tile = |start: usize| start..range.end.min(start + TILE);
+                range.clone().step_by(TILE).map(tile)
+            });
+            for at in tiles {
+                let root = history.root().get(at.clone());
+                let (first, second) = (&before.first[at.clone()], &before.second[at.clone()]);
+                let gradient = |cut: usize| &rig.gradient(cut)[at.clone()];
+                signs.take(group, &Tile { root, first, second }, &gradient);
+            }
+        }
+        signs
+    }
+
+    /// Sums that are still to be formed, tile by tile. `step` counts the updates before this one.
+    pub fn open(
+        groups: &[Group],
+        cuts: Vec<String>,
+        adamw: &AdamWSettings,
+        step: u64,
+        factors: &[f64],
+        has_scale: bool,
+    ) -> Self {
         let mut rows = Vec::new();
-        for cut in 0..cuts.len() {
+        for (cut, &factor) in factors.iter().enumerate() {
             let mut add = |what| {
                 let terms = vec![[0.0; 2]; TILE];
                 let (sums, counts) = (vec![[0.0; 2]; groups.len()], vec![[0; 2]; groups.len()]);
                 rows.push(Row { cut, what, terms, sums, counts });
             };
-            let factor = steps.factor(cut);
-            let sign = |layer, factor| {
-                What::Sign(layer, direction(&history.adamw, before.step + 1, factor))
-            };
+            let sign = |layer, factor| What::Sign(layer, direction(adamw, step + 1, factor));
             if has_scale {
                 add(What::Scaled);
             }
@@ -76,45 +111,40 @@ impl<'a> Signs<'a> {
                 add(sign(Layer::Unclipped, 1.0));
             }
         }
-        let mut signs = Self { groups, cuts, rows };
-        signs.sum(rig, history, before);
-        signs
+        let groups = groups.iter().map(|group| (group.name.clone(), group.len())).collect();
+        Self { groups, cuts, rows, eps: adamw.eps as f32 }
     }
 
-    fn sum<R: Real>(&mut self, rig: &Rig<R>, history: &History, before: &Moments<R>) {
-        let eps = history.adamw.eps as f32;
+    /// Takes in a stretch of at most [`TILE`] weights of a group, which come in their order.
+    pub fn take<'g, R: Real>(
+        &mut self,
+        group: usize,
+        tile: &Tile<R>,
+        gradient: &dyn Fn(usize) -> &'g [R],
+    ) {
+        let n = tile.first.len();
         let (mut weight, mut full) = ([0.0; TILE], [0.0; TILE]);
-        for (group, ranges) in self.groups.iter().map(|group| &group.ranges).enumerate() {
-            let mut sums = vec![[0.0; 2]; self.rows.len()];
-            let tiles = ranges.iter().flat_map(|range| {
-                let tile = |start: usize| start..range.end.min(start + TILE);
-                range.clone().step_by(TILE).map(tile)
-            });
-            for tile in tiles {
-                let n = tile.len();
-                if let Some(root) = history.root().get(tile.clone()) {
-                    let reference = &rig.gradient(0)[tile.clone()];
-                    history::weights(eps, root, reference, &mut weight[..n], &mut full);
-                }
-                for row in &mut self.rows {
-                    let gradient = &rig.gradient(row.cut)[tile.clone()];
-                    let terms = &mut row.terms[..n];
-                    if let What::Sign(_, direction) = row.what {
-                        let (m, v) = (&before.first[tile.clone()], &before.second[tile.clone()]);
-                        let found = history::sign_terms(direction, gradient, m, v, terms);
-                        let [nonzero, saturated] = &mut row.counts[group];
-                        *nonzero += found[0];
-                        *saturated += found[1];
-                    } else {
-                        history::scaled_terms(gradient, &weight, &full, terms);
-                    }
-                }
-                let terms: Vec<&[[f64; 2]]> = self.rows.iter().map(|r| &r.terms[..n]).collect();
-                add_in_sequence(&terms, &mut sums);
+        if let Some(root) = tile.root {
+            history::weights(self.eps, root, gradient(0), &mut weight[..n], &mut full);
+        }
+        for row in &mut self.rows {
+            let gradient = gradient(row.cut);
+            let terms = &mut row.terms[..n];
+            if let What::Sign(_, direction) = row.what {
+                let found =
+                    history::sign_terms(direction, gradient, tile.first, tile.second, terms);
+                let [nonzero, saturated] = &mut row.counts[group];
+                *nonzero += found[0];
+                *saturated += found[1];
+            } else {
+                history::scaled_terms(gradient, &weight, &full, terms);
             }
-            for (row, sums) in self.rows.iter_mut().zip(sums) {
-                row.sums[group] = sums;
-            }
+        }
+        let mut sums: Vec<[f64; 2]> = self.rows.iter().map(|row| row.sums[group]).collect();
+        let terms: Vec<&[[f64; 2]]> = self.rows.iter().map(|r| &r.terms[..n]).collect();
+        add_in_sequence(&terms, &mut sums);
+        for (row, sums) in self.rows.iter_mut().zip(sums) {
+            row.sums[group] = sums;
         }
     }
 
@@ -125,8 +155,8 @@ impl<'a> Signs<'a> {
     /// The moment-scaled cosine between a cut's gradient and FF's.
     pub fn scaled_cosines(&self, cut: usize) -> Vec<Finding> {
         const NAME: &str = "moment.cosine";
-        let name = self.cuts[cut].to_string();
-        let parts = self.groups.iter().map(|group| group.name.as_str()).chain([ALL]);
+        let name = self.cuts[cut].clone();
+        let parts = self.groups.iter().map(|(name, _)| name.as_str()).chain([ALL]);
         let row = |cut| self.find(cut, |what| what == What::Scaled);
         let Some((own, full)) = row(cut).zip(row(0)) else {
             return parts.map(|part| Finding::undefined(NAME, &name, part, NO_HISTORY)).collect();
@@ -151,7 +181,7 @@ impl<'a> Signs<'a> {
     pub fn directions(&self, cut: usize, layer: Layer) -> Vec<Finding> {
         let is = |what| matches!(what, What::Sign(of, _) if of == layer);
         let Some(row) = self.find(cut, is) else { return Vec::new() };
-        let name = self.cuts[cut].to_string();
+        let name = self.cuts[cut].clone();
         let mut findings = Vec::with_capacity(2 * self.groups.len() + 2);
         let mut report = |part: &str, sign: Sign| {
             let quantity = [layer.name(), ".sign-cosine"].concat();
@@ -166,11 +196,13 @@ impl<'a> Signs<'a> {
             findings.push(Finding::new(quantity, &name, part, share));
         };
         let mut whole = Sign::default();
-        for (group, (sums, counts)) in self.groups.iter().zip(row.sums.iter().zip(&row.counts)) {
+        for ((part, count), (sums, counts)) in
+            self.groups.iter().zip(row.sums.iter().zip(&row.counts))
+        {
             let ([dot, square], [nonzero, saturated]) = (*sums, *counts);
-            let sign = Sign { dot, square, nonzero, saturated, count: group.len() };
+            let sign = Sign { dot, square, nonzero, saturated, count: *count };
             whole.join(&sign);
-            report(&group.name, sign);
+            report(part, sign);
         }
         report(ALL, whole);
         findings

@@ -76,26 +76,47 @@ impl<'a> Results<'a> {
     /// The evaluation error of a place at an update (its last by default).
     pub fn error(&self, place: &Place, at: Option<u64>) -> Option<f64> {
         let at = at.unwrap_or(self.study.arms[place.arm as usize].updates);
-        let OutcomeSummary::Trained { evaluations, .. } = self.outcome(place)? else { return None };
+        let (OutcomeSummary::Trained { evaluations, .. } | OutcomeSummary::Ran { evaluations, .. }) =
+            self.outcome(place)?
+        else {
+            return None;
+        };
         evaluations.iter().find(|(update, _)| *update == at).map(|(_, mean)| *mean)
     }
 
     /// A measured quantity (`name`, `name/part` or `name/part/cut`) of a place. The outer `None` says
     /// that this place measures something else.
     pub fn quantity(&self, place: &Place, quantity: &str, at: Option<u64>) -> Option<Option<f64>> {
-        let measured = &self.study.measured[place.measured? as usize];
-        if at.is_some_and(|at| at != measured.update) {
+        let update = self.measured_at(place)?;
+        if at.is_some_and(|at| at != update) {
             return None;
         }
         let mut parts = quantity.splitn(3, '/');
         let (name, part, cut) = (parts.next()?, parts.next(), parts.next());
-        let Some(OutcomeSummary::Measured { findings }) = self.outcome(place) else {
-            return Some(None);
-        };
+        let Some(findings) = self.findings(place) else { return Some(None) };
         let found = findings.iter().find(|f| {
             f.quantity == name && part.is_none_or(|p| f.part == p) && cut.is_none_or(|c| f.cut == c)
         });
         found.map(|f| f.value)
+    }
+
+    /// The update at which a place has findings; none if it has no such.
+    fn measured_at(&self, place: &Place) -> Option<u64> {
+        let arm = &self.study.arms[place.arm as usize];
+        match place.measured {
+            Some(m) => Some(self.study.measured[m as usize].update),
+            None => arm.program.is_some().then_some(arm.updates),
+        }
+    }
+
+    /// What was found in a place, if its unit is done.
+    fn findings(&self, place: &Place) -> Option<&[Finding]> {
+        match self.outcome(place)? {
+            OutcomeSummary::Measured { findings } | OutcomeSummary::Ran { findings, .. } => {
+                Some(findings)
+            }
+            OutcomeSummary::Trained { .. } | OutcomeSummary::Failed { .. } => None,
+        }
     }
 
     /// The endpoints of a cell, one per source.
@@ -106,7 +127,8 @@ impl<'a> Results<'a> {
 
     /// All tables. `parts` narrows `measurements.csv` to findings of these parts; none means all.
     pub fn tables(&self, store: &Store, parts: &[String]) -> Result<Tables, StudyError> {
-        let is_measured = self.plan.places.iter().any(|p| p.measured.is_some());
+        let has_found = |p: &Place| self.findings(p).is_some_and(|found| !found.is_empty());
+        let is_measured = self.plan.places.iter().any(|p| p.measured.is_some() || has_found(p));
         Ok(Tables {
             endpoints: self.endpoints(),
             curves: self.curves(),
@@ -150,7 +172,14 @@ impl<'a> Results<'a> {
     fn curves(&self) -> Vec<EvaluationRow> {
         let mut rows = Vec::new();
         for place in self.trained() {
-            let updates = &self.study.arms[place.arm as usize].evaluations;
+            let asked = self.study.arms[place.arm as usize].evaluations.iter().copied();
+            // A program may answer with more points than it was asked for.
+            let updates: Vec<u64> = match self.outcome(place) {
+                Some(OutcomeSummary::Ran { evaluations, .. }) => {
+                    evaluations.iter().map(|(update, _)| *update).collect()
+                }
+                _ => asked.collect(),
+            };
             rows.extend(updates.iter().map(|&update| self.evaluation(place, update)));
         }
         rows
@@ -211,7 +240,7 @@ impl<'a> Results<'a> {
     fn provenance(&self) -> Vec<ProvenanceRow> {
         let units = self.plan.units.iter().zip(&self.summaries);
         let row = |(unit, summary): (&crate::plan::Unit, &Option<Summary>)| {
-            let Summary { content, head, seconds, .. } = *summary.as_ref()?;
+            let &Summary { content, head, seconds, .. } = summary.as_ref()?;
             Some(ProvenanceRow { unit: unit.id, content, head, seconds })
         };
         units.filter_map(row).collect()
@@ -220,16 +249,17 @@ impl<'a> Results<'a> {
     fn measurements(&self, parts: &[String]) -> Vec<MeasurementRow> {
         let mut rows = Vec::new();
         for place in &self.plan.places {
-            let Some(m) = place.measured else { continue };
-            let item = &self.study.measured[m as usize];
+            let Some(update) = self.measured_at(place) else { continue };
+            let kind =
+                place.measured.map_or("findings", |m| self.study.measured[m as usize].what.kind());
             let (cell, source) = self.study.cell(place);
             let (state, note) = self.state(place);
             let nothing = MeasurementRow {
                 source: source.to_string(),
                 arm: cell.arm.to_owned(),
                 condition: cell.condition.to_owned(),
-                update: item.update,
-                quantity: item.what.kind().to_owned(),
+                update,
+                quantity: kind.to_owned(),
                 cut: None,
                 part: None,
                 value: None,
@@ -238,10 +268,7 @@ impl<'a> Results<'a> {
                 // Enough to find it in units.csv; a table of findings repeats it on every row.
                 unit: self.unit(place).short(),
             };
-            let findings = match self.outcome(place) {
-                Some(OutcomeSummary::Measured { findings }) => findings.as_slice(),
-                _ => &[],
-            };
+            let findings = self.findings(place).unwrap_or_default();
             if findings.is_empty() {
                 rows.push(nothing.clone());
             }
@@ -290,7 +317,25 @@ impl<'a> Results<'a> {
         if !parts.is_empty() {
             about["measurement parts"] = json!(parts);
         }
+        if self.study.arms.iter().any(|arm| arm.program.is_some()) {
+            about["programs"] = self.programs();
+        }
         Ok(about)
+    }
+}
+
+impl Results<'_> {
+    /// What programs reported of themselves, with the number of units that did.
+    fn programs(&self) -> Json {
+        let mut seen: BTreeMap<String, (usize, Json)> = BTreeMap::new();
+        for summary in self.summaries.iter().flatten().filter(|s| !s.provenance.is_empty()) {
+            let value = Json::Object(summary.provenance.clone());
+            let key = backcut_ledger::canonical_value(&value);
+            seen.entry(key).or_insert((0, value)).0 += 1;
+        }
+        seen.into_values()
+            .map(|(units, said)| json!({ "units": units, "provenance": said }))
+            .collect()
     }
 }
 

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::command::Replay;
 use crate::error::StudyError;
 
 /// A study file.
@@ -60,8 +61,27 @@ pub struct StudyFile {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SystemTable {
-    /// Its name.
-    pub name: String,
+    /// Its name; left out where a command computes.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A program of your own that computes units, and its words: see docs/your-program.md.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// Files that decide what the command computes, relative to this one; those among its words are known.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Seconds after which the command is ended and its unit has failed [default: no limit].
+    #[serde(default)]
+    pub timeout: Option<f64>,
+    /// How the command's results come out again [default: bitwise].
+    #[serde(default)]
+    pub replay: Option<Replay>,
+    /// What the command's value is, in words [default: value].
+    #[serde(default)]
+    pub error: Option<String>,
+    /// The unit of that value.
+    #[serde(default)]
+    pub unit: Option<String>,
     /// Settings that differ from its defaults, in all conditions.
     #[serde(default)]
     pub settings: Map<String, Value>,
@@ -124,8 +144,9 @@ pub struct Sources {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArmTable {
-    /// The backward graph, as `FF`, `F_SG` or `SEG-8`.
-    pub cut: String,
+    /// The backward graph, as `FF`, `F_SG` or `SEG-8`; needed unless a command computes.
+    #[serde(default)]
+    pub cut: Option<String>,
     /// Settings of the system that this arm changes, under every condition.
     #[serde(default)]
     pub settings: Map<String, Value>,

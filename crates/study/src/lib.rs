@@ -66,6 +66,7 @@ pub mod builtin;
 mod cell;
 pub mod claim;
 pub mod collect;
+pub mod command;
 pub mod commit;
 mod error;
 pub mod execute;

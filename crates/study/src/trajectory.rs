@@ -16,6 +16,7 @@ use backcut_training::{Checkpoint, RunConfig};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::command::Commanded;
 use crate::commit::noted;
 use crate::error::StudyError;
 use crate::plan::Plan;
@@ -92,7 +93,11 @@ impl Book {
                 };
                 Trajectory { id, drive, seed: run.seed }
             }
-            _ => Trajectory { id, drive: id, seed: UNKNOWN },
+            Some(Definition::Command(what)) => {
+                let drive = drive_of_program(&what);
+                Trajectory { id: drive, drive, seed: what.seed }
+            }
+            Some(Definition::Measure(_)) | None => Trajectory { id, drive: id, seed: UNKNOWN },
         };
         self.trajectories.insert(id, found);
         found
@@ -105,6 +110,10 @@ impl Book {
                 let Trajectory { id, seed, .. } = self.trajectory(id);
                 let after = run.start.map_or(0, |start| start.update);
                 (Tells::Training { trajectory: id, after, to: run.updates }, seed)
+            }
+            Definition::Command(what) => {
+                let Trajectory { id, seed, .. } = self.trajectory(id);
+                (Tells::Training { trajectory: id, after: 0, to: what.updates }, seed)
             }
             Definition::Measure(what) => {
                 let Trajectory { id, seed, .. } = self.trajectory(what.of.unit);
@@ -124,6 +133,13 @@ fn drive<S: Serialize>(run: &RunConfig<S>) -> Hash {
         "system": system, "cut": cut, "seed": seed, "stream": stream,
         "optimizer": optimizer, "precision": precision, "numerics": numerics,
     }))
+}
+
+/// What drives a program. Its files' bytes, its arm's name and its budget are left out: who has seen what it
+/// gives has a good guess of what it gives after an edit, under another name or for longer.
+fn drive_of_program(what: &Commanded) -> Hash {
+    let Commanded { command, settings, seed, .. } = what;
+    name(&json!({ "command": command, "settings": settings, "seed": seed }))
 }
 
 /// The plainest cut that keeps the same edges over so many steps: `SEG-1` is `F_SG`, and a segment or a

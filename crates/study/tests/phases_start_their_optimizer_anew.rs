@@ -120,7 +120,7 @@ fn a_branch_into_another_phase_keeps_parameters_alone() {
     let plan = Plan::new(&study);
     let run_of = |index: u32| match plan.definition(&study, index) {
         Definition::Train(run) => run,
-        Definition::Measure(_) => panic!("nothing is measured"),
+        other => panic!("{other:?}"),
     };
     let rates = [0, 1, 2].map(|unit| run_of(unit).optimizer.adamw.rate);
     assert_eq!(rates, [0.1, 0.01, 0.1], "each phase has its optimizer");

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_engine::{Cpu, Cut, Executor, Fed, Rollout};
 use backcut_kernels::Real;
+use backcut_measure::outside::FORMAT;
 use backcut_study::Tools;
-use backcut_systems::{BatchKey, System, SystemChoice};
+use backcut_systems::{AdamWSettings, BatchKey, System, SystemChoice};
 use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip};
 use serde_json::{Map, Value, json};
 
@@ -163,6 +164,14 @@ fn export<R: Real>(
         of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
     }
     let mut header = describe::<R>(config, update, moments.step, &of_cut)?;
+    header["arms"] = cuts.iter().map(Cut::to_string).collect();
+    let names = layout.parameters().iter().map(|parameter| parameter.name.as_str());
+    header["parameters"] = names.collect();
+    let AdamWSettings { rate, beta1, beta2, eps, decay } = adamw_here;
+    header["optimizer"] = json!({
+        "kind": "adamw", "rate": rate, "beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay,
+        "clip": config.optimizer.clip,
+    });
     header["forward"] = forward;
     header["constants"] = system.constants().into();
     Ok(tensors.to_bytes(&header))
@@ -210,11 +219,12 @@ fn describe<R: Real>(
 ) -> Result<Value> {
     Ok(json!({
         "kind": "export",
-        "format": 1,
+        "format": FORMAT,
         "config": serde_json::to_value(config)?,
         "precision": R::NAME,
         "update": update,
         "adam_step": adam_step,
+        "step": adam_step,
         "rate": config.optimizer.at(adam_step + 1).rate,
         "cuts": cuts,
         "layout": {

@@ -14,6 +14,23 @@ pub struct Layout {
     pub cluster: Option<String>,
     /// The column that names the stratum; by default `stratum`, if there is one.
     pub stratum: Option<String>,
+    /// The column that names the arm of a long table; by default `arm`.
+    pub arm: Option<String>,
+    /// The column that names its condition; by default `condition`.
+    pub condition: Option<String>,
+    /// The column that holds its values; by default `value`.
+    pub value: Option<String>,
+}
+
+/// Customary names of the source column.
+const SOURCES: [&str; 3] = ["source", "seed", "stream"];
+
+impl Layout {
+    /// Whether a table with this header names its sources.
+    pub fn has_source(&self, header: &[String]) -> bool {
+        let has = |name: &str| header.iter().any(|h| h == name);
+        self.source.is_some() || SOURCES.into_iter().any(has)
+    }
 }
 
 /// One entry of a table.
@@ -52,6 +69,8 @@ pub struct SourceTable {
 
 /// Columns of a long table that are not cells.
 const LONG_ROLES: [&str; 3] = ["arm", "condition", "value"];
+/// What they are called in messages.
+const LONG_WORDS: [&str; 3] = ["the arm column", "the condition column", "the value column"];
 
 impl SourceTable {
     /// Reads CSV.
@@ -68,8 +87,7 @@ impl SourceTable {
     pub fn from_raw(raw: &RawTable, layout: &Layout) -> Result<Self, StatsError> {
         let roles = Roles::find(&raw.header, layout)?;
         let mut builder = Builder::default();
-        let at = |name: &str| raw.header.iter().position(|h| h == name);
-        let [arm, condition, value] = LONG_ROLES.map(at);
+        let [arm, condition, value] = roles.long;
         for (line, row) in &raw.rows {
             let source = row[roles.source].as_str();
             if source.is_empty() {
@@ -177,6 +195,8 @@ struct Roles {
     source: usize,
     cluster: Option<usize>,
     stratum: Option<usize>,
+    /// Arm, condition and value of a long table.
+    long: [Option<usize>; 3],
 }
 
 impl Roles {
@@ -193,13 +213,26 @@ impl Roles {
         };
         let source = match &layout.source {
             Some(name) => find(name).ok_or_else(|| missing("the source column", name))?,
-            None => ["source", "seed", "stream"]
+            None => SOURCES
                 .into_iter()
                 .find_map(find)
                 .ok_or_else(|| missing("the source column", "source"))?,
         };
+        let named = [&layout.arm, &layout.condition, &layout.value];
+        let mut long = [None; 3];
+        for (role, asked) in named.into_iter().enumerate() {
+            long[role] = group(asked, LONG_ROLES[role], LONG_WORDS[role])?;
+        }
+        // Who names an arm or a value means a long table, which has both.
+        if named.iter().any(|asked| asked.is_some())
+            && (long[2].is_none() || long[0].or(long[1]).is_none())
+        {
+            let role = if long[2].is_none() { 2 } else { 0 };
+            return Err(missing(LONG_WORDS[role], LONG_ROLES[role]));
+        }
         Ok(Self {
             source,
+            long,
             cluster: group(&layout.cluster, "cluster", "the cluster column")?,
             stratum: group(&layout.stratum, "stratum", "the stratum column")?,
         })
@@ -305,6 +338,28 @@ mod tests {
         let long = "seed,condition,arm,value\n1,0.2,FD,2\n2,0.2,FD,4\n2,0.2,FF,3\n1,0.2,FF,1\n";
         assert_eq!(wide, read(long).unwrap());
         assert_eq!(wide.cell("FF@0.2").unwrap(), [Cell::Number(1.0), Cell::Number(3.0)]);
+    }
+
+    #[test]
+    fn the_columns_of_a_long_table_may_have_any_name() {
+        let layout = Layout {
+            arm: Some("detach".into()),
+            condition: Some("env".into()),
+            value: Some("loss".into()),
+            ..Layout::default()
+        };
+        let text = "seed,detach,env,loss,step\n1,8,a,2,9\n2,8,a,3,9\n1,0,a,1,9\n2,0,a,1,9\n";
+        let table = SourceTable::from_csv(text.as_bytes(), &layout).unwrap();
+        assert_eq!(table.cell_names().collect::<Vec<_>>(), ["0@a", "8@a"]);
+        let one = Layout { condition: None, ..layout.clone() };
+        let table = SourceTable::from_csv(text.as_bytes(), &one).unwrap();
+        assert_eq!(table.cell_names().collect::<Vec<_>>(), ["0", "8"]);
+        let wrong = Layout { value: Some("lost".into()), ..layout };
+        let error = SourceTable::from_csv(text.as_bytes(), &wrong).unwrap_err().to_string();
+        assert!(error.contains("the value column") && error.contains("loss"), "{error}");
+        let half = Layout { arm: Some("detach".into()), ..Layout::default() };
+        let error = SourceTable::from_csv(text.as_bytes(), &half).unwrap_err().to_string();
+        assert!(error.contains("the value column"), "{error}");
     }
 
     #[test]

@@ -87,6 +87,14 @@ impl Resolver<'_> {
         let from = match parent {
             None => None,
             Some((index, parent)) => {
+                if parent.program.is_some() {
+                    let what =
+                        format!("it branches from `{}`, which a command computes", parent.name);
+                    return invalid(
+                        what,
+                        "a program keeps no states that another arm could start from",
+                    );
+                }
                 let start = table.at.unwrap_or(parent.updates);
                 if !(1..=parent.updates).contains(&start) {
                     let (name, last) = (&parent.name, parent.updates);
@@ -101,6 +109,12 @@ impl Resolver<'_> {
             None => (0..self.grids[grid].conditions.len()).collect(),
         };
         let conditions = self.chosen_conditions(table, grid, all)?;
+        if let Some(program) = &self.program {
+            return self.commanded(name, table, grid, conditions, program);
+        }
+        let cut = table.cut.as_deref().ok_or_else(|| {
+            StudyError::invalid("missing field `cut`", "say which edges it keeps: cut = \"FF\"")
+        })?;
         let settings = overrides(table, parent.map(|(_, parent)| &parent.settings))?;
         let built = self.built(grid, &conditions, &settings)?;
         let shared = self.shared(table, grid, &conditions, &built)?;
@@ -128,7 +142,7 @@ impl Resolver<'_> {
         Ok(Arm {
             name: name.to_owned(),
             grid,
-            cut: table.cut.parse().map_err(StudyError::from_hinted::<CutError>)?,
+            cut: cut.parse().map_err(StudyError::from_hinted::<CutError>)?,
             from,
             updates,
             stream: stream(table)?,
@@ -139,6 +153,7 @@ impl Resolver<'_> {
             settings,
             conditions,
             origin: None,
+            program: None,
             shared,
         })
     }
@@ -199,7 +214,7 @@ impl Resolver<'_> {
         self.catalogue.build(choice).map_err(StudyError::from_hinted)
     }
 
-    fn evaluations(
+    pub(super) fn evaluations(
         &self,
         table: &ArmTable,
         start: u64,
@@ -247,7 +262,7 @@ impl Resolver<'_> {
     }
 }
 
-fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
+pub(super) fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
     Err(StudyError::invalid(what, hint))
 }
 

@@ -1,0 +1,420 @@
+//! Vectors in a safetensors file, read a buffer at a time.
+//!
+//! The form is the export's, specified in docs/format.md. **Why not mapped into memory:** that takes `unsafe`,
+//! which no crate but the kernels may use, and a file that somebody shortens meanwhile would end the process.
+//! A buffer per vector reads as fast as a page does, and every error is one.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+
+use backcut_kernels::Real;
+use backcut_text::nearest;
+use safetensors::Dtype;
+use safetensors::tensor::TensorInfo;
+use serde_json::{Map, Value};
+
+use super::described::{Described, OutsideError};
+use super::header::Header;
+use super::{Source, Vector};
+
+pub use super::header::FORMAT;
+
+/// The longest description of tensors that is read.
+const MAX_HEADER: u64 = 100_000_000;
+/// Numbers that are read at a time.
+const BUFFER: usize = 1 << 16;
+/// Families that an export holds and a comparison does not look at.
+const OTHERS: [&str; 6] = ["input", "read", "initial", "output", "fed", "update"];
+
+/// A number as it lies in a file.
+pub trait Stored: Real {
+    /// What the file calls it.
+    const DTYPE: Dtype;
+    /// From its bytes, the lowest first.
+    fn from_bytes(bytes: &[u8]) -> Self;
+}
+
+impl Stored for f32 {
+    const DTYPE: Dtype = Dtype::F32;
+    fn from_bytes(bytes: &[u8]) -> Self {
+        Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
+    }
+}
+
+impl Stored for f64 {
+    const DTYPE: Dtype = Dtype::F64;
+    fn from_bytes(bytes: &[u8]) -> Self {
+        Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
+    }
+}
+
+/// A file in one of two precisions.
+#[derive(Debug)]
+pub enum Opened {
+    /// Of `f32`.
+    Single(GradientFile<f32>),
+    /// Of `f64`.
+    Double(GradientFile<f64>),
+}
+
+impl Opened {
+    /// What the file holds.
+    pub fn described(&self) -> &Described {
+        match self {
+            Self::Single(file) => &file.described,
+            Self::Double(file) => &file.described,
+        }
+    }
+
+    /// The same, to choose a reference or four arms.
+    pub fn described_mut(&mut self) -> &mut Described {
+        match self {
+            Self::Single(file) => &mut file.described,
+            Self::Double(file) => &mut file.described,
+        }
+    }
+}
+
+/// Vectors in a file.
+#[derive(Debug)]
+pub struct GradientFile<R> {
+    /// What the file holds.
+    pub described: Described,
+    file: File,
+    vectors: BTreeMap<String, Place<R>>,
+    bytes: Vec<u8>,
+}
+
+/// Where a vector's tensors lie, and what of it was read last.
+#[derive(Debug, Default)]
+struct Place<R> {
+    /// Name, range of the vector, and the place in the file.
+    tensors: Vec<(String, Range<usize>, u64)>,
+    start: usize,
+    buffer: Vec<R>,
+    /// The tensor that was read last.
+    at: usize,
+}
+
+struct Tensors {
+    of_name: BTreeMap<String, TensorInfo>,
+    /// Where the numbers begin.
+    start: u64,
+    metadata: Map<String, Value>,
+}
+
+fn wrong(what: impl Into<String>, hint: &str) -> OutsideError {
+    OutsideError::new(what, hint)
+}
+
+const WRITE_AGAIN: &str = "write the file again, under another name that is renamed at the end";
+
+/// Opens a file of gradients.
+pub fn open(path: &Path) -> Result<Opened, OutsideError> {
+    let io = |error: std::io::Error| wrong(error.to_string(), "give a safetensors file");
+    let mut file = backcut_files::open(path).map_err(io)?;
+    let tensors = Tensors::read(&mut file).map_err(|error| match error {
+        Ok(error) => error,
+        Err(error) => io(error),
+    })?;
+    let header = Header::read(&tensors.metadata)?;
+    let is_number =
+        |(name, _): &(&String, &TensorInfo)| family(name).is_some_and(|f| !OTHERS.contains(&f));
+    let first = tensors.of_name.iter().find(is_number).map(|(_, info)| info.dtype);
+    match first {
+        Some(Dtype::F32) => GradientFile::new(file, &tensors, &header).map(Opened::Single),
+        Some(Dtype::F64) => GradientFile::new(file, &tensors, &header).map(Opened::Double),
+        Some(other) => {
+            let what = format!("numbers of type {other:?}");
+            Err(wrong(what, "convert them to float32 or float64 before they are saved"))
+        }
+        None => Err(wrong("no tensor `gradient/ARM/NAME`", "see docs/format.md")),
+    }
+}
+
+/// The part of a tensor's name before the first slash.
+fn family(name: &str) -> Option<&str> {
+    name.split_once('/').map(|(family, _)| family)
+}
+
+impl Tensors {
+    fn read(file: &mut File) -> Result<Self, Result<OutsideError, std::io::Error>> {
+        let length = file.metadata().map_err(Err)?.len();
+        let half = |what: String| Ok(wrong(what, WRITE_AGAIN));
+        let mut prefix = [0; 8];
+        file.read_exact(&mut prefix)
+            .map_err(|_| half("it is no safetensors file, or half of one".into()))?;
+        let header = u64::from_le_bytes(prefix);
+        if header > MAX_HEADER || header + 8 > length {
+            return Err(half(format!("it is no safetensors file, or half of one: {length} bytes")));
+        }
+        let mut text = vec![0; header as usize];
+        file.read_exact(&mut text).map_err(Err)?;
+        let all: Map<String, Value> = serde_json::from_slice(&text)
+            .map_err(|error| half(format!("its list of tensors makes no sense: {error}")))?;
+        let (mut of_name, mut metadata, mut end) = (BTreeMap::new(), Map::new(), 0);
+        for (name, value) in all {
+            if name == "__metadata__" {
+                metadata = value.as_object().cloned().unwrap_or_default();
+                continue;
+            }
+            let info: TensorInfo = serde_json::from_value(value)
+                .map_err(|error| half(format!("tensor `{name}`: {error}")))?;
+            let (from, to) = info.data_offsets;
+            let count = info.shape.iter().try_fold(1_usize, |n, d| n.checked_mul(*d));
+            let bytes =
+                count.and_then(|n| n.checked_mul(info.dtype.bitsize())).map(|bits| bits / 8);
+            if to.checked_sub(from) != bytes {
+                return Err(half(format!(
+                    "tensor `{name}` has not as many bytes as its shape says"
+                )));
+            }
+            end = end.max(to as u64);
+            of_name.insert(name, info);
+        }
+        let start = header + 8;
+        match (start + end).cmp(&length) {
+            std::cmp::Ordering::Greater => {
+                let missing = start + end - length;
+                Err(half(format!("half of a file: {missing} bytes of its tensors are missing")))
+            }
+            std::cmp::Ordering::Less => Err(half("it goes on after its last tensor".to_owned())),
+            std::cmp::Ordering::Equal => Ok(Self { of_name, start, metadata }),
+        }
+    }
+
+    /// The tensors of a family by the rest of their names, in the order of the file.
+    fn family(&self, prefix: &str) -> Vec<(&str, &TensorInfo)> {
+        let all = self.of_name.iter();
+        let mut found: Vec<(&str, &TensorInfo)> =
+            all.filter_map(|(name, info)| Some((name.strip_prefix(prefix)?, info))).collect();
+        found.sort_by_key(|(_, info)| info.data_offsets.0);
+        found
+    }
+
+    /// The arms that tensors are named by.
+    fn arms(&self) -> Vec<String> {
+        let mut arms: Vec<String> = Vec::new();
+        for (rest, _) in self.family("gradient/") {
+            let arm = rest.split('/').next().unwrap_or_default();
+            if !arms.iter().any(|known| known == arm) {
+                arms.push(arm.to_owned());
+            }
+        }
+        arms.sort();
+        arms
+    }
+
+    /// Refuses tensors that nobody asked for.
+    fn check_names(&self, arms: &[String]) -> Result<(), OutsideError> {
+        let known = ["param", "gradient", "moment1", "moment2"];
+        for name in self.of_name.keys() {
+            let of = family(name).unwrap_or(name);
+            if !known.contains(&of) && !OTHERS.contains(&of) {
+                let hint = match nearest(of, known) {
+                    Some(known) => format!("did you mean `{known}/...`?"),
+                    None => "tensors are param/NAME, gradient/ARM/NAME, moment1/NAME, moment2/NAME"
+                        .into(),
+                };
+                return Err(OutsideError::new(format!("an extra tensor `{name}`"), hint));
+            }
+            let is_of = |arm: &String| {
+                name.strip_prefix("gradient/")
+                    .and_then(|r| r.strip_prefix(arm.as_str()))
+                    .is_some_and(|r| r.starts_with('/'))
+            };
+            if of == "gradient" && !arms.iter().any(is_of) {
+                let what = format!("`{name}` is of no arm that the file lists");
+                return Err(wrong(what, "list it in `arms`, or leave it out"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: Stored> GradientFile<R> {
+    fn new(file: File, tensors: &Tensors, header: &Header) -> Result<Self, OutsideError> {
+        let arms = header.arms.clone().unwrap_or_else(|| tensors.arms());
+        tensors.check_names(&arms)?;
+        let Some(first) = arms.first() else {
+            return Err(wrong("no tensor `gradient/ARM/NAME`", "see docs/format.md"));
+        };
+        let named = tensors.family("param/");
+        let named =
+            if named.is_empty() { tensors.family(&format!("gradient/{first}/")) } else { named };
+        let shapes: BTreeMap<&str, &[usize]> =
+            named.iter().map(|(name, info)| (*name, info.shape.as_slice())).collect();
+        let order: Vec<&str> = match &header.parameters {
+            Some(order) => order.iter().map(String::as_str).collect(),
+            None => named.iter().map(|(name, _)| *name).collect(),
+        };
+        check_order(&order, &shapes)?;
+        let parameters: Vec<(String, usize)> =
+            order.iter().map(|name| ((*name).to_owned(), shapes[name].iter().product())).collect();
+        let optimizer = header.optimizing()?;
+        let has = |family: &str| !tensors.family(family).is_empty();
+        let mut families = Vec::new();
+        if let Some(optimizer) = &optimizer {
+            families.push("param".to_owned());
+            let keeps = optimizer.rule.keeps();
+            for (family, is_kept) in ["moment1", "moment2"].into_iter().zip(keeps) {
+                if is_kept && optimizer.step > 0 {
+                    families.push(family.to_owned());
+                }
+            }
+        } else if has("moment1/") || has("moment2/") {
+            let hint = "add `optimizer` and `step` to the metadata, or leave the moments out";
+            return Err(wrong("moments without an optimizer and its count of steps", hint));
+        }
+        families.extend(arms.iter().map(|arm| format!("gradient/{arm}")));
+        let mut vectors = BTreeMap::new();
+        for family in families {
+            let place = place::<R>(tensors, &family, &order, &shapes)?;
+            vectors.insert(family, place);
+        }
+        let described = Described { parameters, arms, optimizer, factorial: None };
+        described.check()?;
+        Ok(Self { described, file, vectors, bytes: Vec::new() })
+    }
+
+    fn fill(&mut self, family: &str, from: usize) -> Result<(), OutsideError> {
+        let Self { file, vectors, bytes, .. } = self;
+        let Some(place) = vectors.get_mut(family) else {
+            return Err(wrong(format!("no tensors `{family}/...`"), "see docs/format.md"));
+        };
+        let holds =
+            |at: usize| place.tensors.get(at).is_some_and(|(_, range, _)| range.contains(&from));
+        let next = [place.at, place.at + 1].into_iter().find(|at| holds(*at));
+        place.at = next
+            .unwrap_or_else(|| place.tensors.partition_point(|(_, range, _)| range.end <= from));
+        let Some((name, range, offset)) = place.tensors.get(place.at) else {
+            return Err(wrong(format!("`{family}` ends at {from}"), "see docs/format.md"));
+        };
+        let count = (range.end - from).min(BUFFER);
+        bytes.resize(count * size_of::<R>(), 0);
+        let at = offset + ((from - range.start) * size_of::<R>()) as u64;
+        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(bytes));
+        read.map_err(|error| wrong(format!("`{family}/{name}`: {error}"), WRITE_AGAIN))?;
+        place.start = from;
+        place.buffer.clear();
+        place.buffer.extend(bytes.chunks_exact(size_of::<R>()).map(R::from_bytes));
+        let is_finite = |value: &R| value.to_f64().is_finite();
+        if !place.buffer.iter().all(is_finite)
+            && let Some(odd) = place.buffer.iter().position(|value| !is_finite(value))
+        {
+            let (index, value) = (from + odd - range.start, place.buffer[odd].to_f64());
+            let what = format!("`{family}/{name}`: number {index} is {value}");
+            return Err(wrong(what, "find out where it comes from: there is nothing to compare"));
+        }
+        Ok(())
+    }
+}
+
+/// That an order names every parameter once.
+fn check_order(order: &[&str], shapes: &BTreeMap<&str, &[usize]>) -> Result<(), OutsideError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for name in order {
+        if !shapes.contains_key(name) {
+            let what = format!("parameter `{name}` is listed, and `param/{name}` is missing");
+            return Err(wrong(what, "save it, or leave it out of `parameters`"));
+        }
+        if !seen.insert(*name) {
+            return Err(wrong(format!("parameter `{name}` is listed twice"), "list it once"));
+        }
+    }
+    match shapes.keys().find(|name| !seen.contains(*name)) {
+        Some(name) => Err(wrong(
+            format!("an extra tensor `param/{name}`, which `parameters` does not list"),
+            "list it, or leave it out",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Where a vector's tensors lie; every parameter has one, of its shape.
+fn place<R: Stored>(
+    tensors: &Tensors,
+    family: &str,
+    order: &[&str],
+    shapes: &BTreeMap<&str, &[usize]>,
+) -> Result<Place<R>, OutsideError> {
+    let own = tensors.family(&format!("{family}/"));
+    if own.is_empty() {
+        let what = match family.strip_prefix("gradient/") {
+            Some(arm) => format!("arm `{arm}` has no gradient"),
+            None => format!("no tensors `{family}/...`"),
+        };
+        let hint = match family {
+            "param" | "moment1" | "moment2" => {
+                "an optimizer needs parameters, and moments after its first step"
+            }
+            _ => "save it as gradient/ARM/NAME, or leave the arm out",
+        };
+        return Err(wrong(what, hint));
+    }
+    if let Some((name, _)) = own.iter().find(|(name, _)| !shapes.contains_key(name)) {
+        let what = format!("an extra tensor `{family}/{name}`: there is no such parameter");
+        return Err(wrong(what, "every arm has the gradients of the same parameters"));
+    }
+    let infos: BTreeMap<&str, &TensorInfo> = own.into_iter().collect();
+    let (mut places, mut at) = (Vec::new(), 0);
+    for name in order {
+        let Some(info) = infos.get(name) else {
+            let what = format!("`{family}/{name}` is missing");
+            return Err(wrong(
+                what,
+                "save a gradient for every parameter: zeros, if nothing reaches it",
+            ));
+        };
+        if info.shape != shapes[name] {
+            let what = format!(
+                "`{family}/{name}` has the shape {:?}, its parameter {:?}",
+                info.shape, shapes[name]
+            );
+            return Err(wrong(what, "save it in the parameter's own shape"));
+        }
+        if info.dtype != R::DTYPE {
+            let what = format!("`{family}/{name}` is {:?}, others are {:?}", info.dtype, R::DTYPE);
+            return Err(wrong(what, "save all of them in one precision"));
+        }
+        let len: usize = info.shape.iter().product();
+        places.push(((*name).to_owned(), at..at + len, tensors.start + info.data_offsets.0 as u64));
+        at += len;
+    }
+    Ok(Place { tensors: places, start: 0, buffer: Vec::new(), at: 0 })
+}
+
+impl<R: Stored> Source<R> for GradientFile<R> {
+    fn read(
+        &mut self,
+        vector: Vector,
+        range: Range<usize>,
+        values: &mut [R],
+    ) -> Result<(), OutsideError> {
+        let family = match vector {
+            Vector::Parameters => "param".to_owned(),
+            Vector::First => "moment1".to_owned(),
+            Vector::Second => "moment2".to_owned(),
+            Vector::Gradient(arm) => format!("gradient/{}", self.described.arms[arm]),
+        };
+        let mut at = range.start;
+        while at < range.end {
+            let place = self.vectors.get(&family);
+            let held = place.map_or(0..0, |p| p.start..p.start + p.buffer.len());
+            if !held.contains(&at) {
+                self.fill(&family, at)?;
+                continue;
+            }
+            let end = held.end.min(range.end);
+            if let Some(place) = place {
+                let from = &place.buffer[at - held.start..end - held.start];
+                values[at - range.start..end - range.start].copy_from_slice(from);
+            }
+            at = end;
+        }
+        Ok(())
+    }
+}
