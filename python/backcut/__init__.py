@@ -6,7 +6,7 @@
     backcut.compare(params, {"full": g0, "cut": g1}, optimizer=...)  # gradient and update layers
     backcut.stats(frame, "cost = [cut@default] - [full@default] > 0")  # paired, honest
     backcut.unit()                                # the program side of a study of a command
-    backcut.results("results/tables/detach")      # what a study found
+    backcut.results("backcut-results/tables/detach")      # what a study found
 
 `backcut.torch` and `backcut.jax` collect gradients and optimizer states, place memory cuts, and answer how far
 a gradient really goes (`reach`). Nothing is imported before it is used: `import backcut` takes milliseconds.
