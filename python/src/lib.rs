@@ -11,6 +11,11 @@
 //! parameters and gradients cross as numpy arrays, without a copy. So each function here is a few lines, and
 //! what users see is plain Python.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments from Python are handed over as they are made"
+)]
+
 mod compare;
 mod explain;
 mod matrix;
