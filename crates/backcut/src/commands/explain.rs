@@ -127,7 +127,7 @@ struct Count<'p> {
 
 impl Explained<'_> {
     fn text(&self) -> String {
-        let mut out = words::meaning(&self.edges, self.shape.steps, self.window);
+        let mut out = words::meaning(self.edges.cut(), self.shape.steps, self.window);
         out.push('\n');
         out.push_str(&drawing::draw(self));
         out.push('\n');
@@ -190,7 +190,7 @@ impl Explained<'_> {
         let cut = self.edges.cut();
         let value = serde_json::json!({
             "cut": cut,
-            "meaning": words::sentence(&self.edges),
+            "meaning": cut.in_words(),
             "program": self.shape,
             "window": self.window,
             "state_edges_per_path": self.edges.state_edges_per_path(),

@@ -241,25 +241,12 @@ fn family(args: &Args) -> Result<Family, StatsError> {
 }
 
 fn judge(args: &Args, family: &Family, mut table: SourceTable) -> Result<Judged, StatsError> {
-    let mut left_out = Vec::new();
-    if args.drop_incomplete {
-        let mut cells = Vec::new();
-        for contrast in &family.params().contrasts {
-            cells.extend(contrast.cells_in(&table)?);
-        }
-        left_out = table.incomplete(&cells)?;
-        table = table.without(&left_out);
-    }
-    let mut report = family.run(&table)?;
-    if !left_out.is_empty() {
-        let note = format!(
-            "{} of {} sources left out for missing values: {}",
-            left_out.len(),
-            left_out.len() + table.sources().len(),
-            left_out.join(", ")
-        );
-        report.notes.insert(0, note);
-    }
+    let (report, left_out) = if args.drop_incomplete {
+        family.run_on_complete(&table)?
+    } else {
+        (family.run(&table)?, Vec::new())
+    };
+    table = table.without(&left_out);
     let plans = plans(args, family, &table)?;
     Ok(Judged { report, left_out, plans })
 }

@@ -32,6 +32,7 @@
 
 mod name;
 mod parts;
+mod words;
 
 use std::num::NonZeroU32;
 

@@ -146,7 +146,7 @@ impl Resolver<'_> {
         Ok(Arm {
             name: name.to_owned(),
             grid,
-            cut: plain_cut(&cut, &built)?,
+            cut: plain_cut(cut, &built)?,
             from,
             updates,
             stream: stream(table)?,
