@@ -154,7 +154,8 @@ fn without_a_contrast_the_cells_and_an_example_are_shown() {
 
 #[test]
 fn tables_of_other_shapes_are_read_when_they_are_named() {
-    let rows = (1..=6).map(|s| format!("{s};8;1,{s}\n{s};0;0,{s}\n")).collect::<String>();
+    let rows: Vec<String> = (1..=6).map(|s| format!("{s};8;1,{s}\n{s};0;0,{s}\n")).collect();
+    let rows = rows.concat();
     let text = format!("seed;detach;loss\n{rows}");
     let contrast = ["--contrast", "d = [8] - [0]"];
     let seen = stats(Some(&text), "-", &contrast);

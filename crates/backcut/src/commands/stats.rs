@@ -31,6 +31,7 @@ Exit code: 0 fine, 1 a prediction was contradicted or noninferiority not shown, 
 /// Paired source-level inference on a table of seeds and errors.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// CSV or Parquet files, read as one table; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
