@@ -1,4 +1,5 @@
 //! A study whose system is a command: what the program gets, what its answers become, what a unit is.
+#![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 #![cfg(unix)]
 
 mod common;
