@@ -8,7 +8,7 @@ JAX knows both systems (the vessel in f64), PyTorch the quadrotor alone.
 
 Differences are relative to the whole gradient's (update's) norm: the exact gradient of a key's bias is
 zero by the softmax's shift invariance, so a relative error of its own would mean nothing. The update is
-compared after one step of the same clipped AdamW in numpy, which shares no code with either side; AdamW
+compared after one step of the same clipped optimizer in numpy, which shares no code with either side; Adam
 divides a gradient by its own size, so entries whose gradient is rounding noise (those biases) may move
 either way and are left out there. The update in the file is a difference of rounded parameters, which
 matters beside a rate of 2e-6: half a unit in their last place is allowed beyond the tolerance.
@@ -29,17 +29,27 @@ def flat(tensors, names):
 
 def apply(export, gradient):
     """theta' - theta, from the export's own parameters, moments and count of steps, in f64."""
-    adamw, clip = export.optimizer["adamw"], export.optimizer["clip"]
+    rule, clip = export.optimizer[export.rule], export.optimizer["clip"]
     names = sorted(gradient)
     g, theta = flat(gradient, names), flat(export.family("param"), names)
+    own = [np.full((gradient[n].size, 2), export.rate_and_decay(n)) for n in names]
+    rate, decay = np.concatenate(own).T
+    if clip != "none":
+        g = g * min(1.0, clip / np.linalg.norm(g))
+    if export.rule != "adamw":
+        g = g + decay * theta
+    if export.rule == "sgd":
+        kept = flat(export.family("moment1"), names) if rule["momentum"] else 0.0
+        return names, -rate * (rule["momentum"] * kept + g)
     m, v = (flat(export.family(f), names) for f in ("moment1", "moment2"))
     count = export.header["adam_step"] + 1
-    g = g * min(1.0, clip / np.linalg.norm(g))
-    m = adamw["beta1"] * m + (1 - adamw["beta1"]) * g
-    v = adamw["beta2"] * v + (1 - adamw["beta2"]) * g**2
-    direction = m / (1 - adamw["beta1"]**count)
-    direction /= np.sqrt(v / (1 - adamw["beta2"]**count)) + adamw["eps"]
-    return names, -adamw["rate"] * (adamw["decay"] * theta + direction)
+    m = rule["beta1"] * m + (1 - rule["beta1"]) * g
+    v = rule["beta2"] * v + (1 - rule["beta2"]) * g**2
+    direction = m / (1 - rule["beta1"]**count)
+    direction /= np.sqrt(v / (1 - rule["beta2"]**count)) + rule["eps"]
+    if export.rule == "adamw":
+        direction += decay * theta
+    return names, -rate * direction
 
 
 def main(path, framework=None, cuts=None):

@@ -15,12 +15,23 @@ class Export:
             self.tensors = {name: file.get_tensor(name) for name in file.keys()}
         if self.header["kind"] != kind:
             sys.exit(f"{path} is a file of the kind {self.header['kind']}, not {kind}")
+        assert self.header["format"] in (1, 2), "written by a newer backcut"
         self.config = self.header["config"]
         self.system = self.config["system"]["name"]
         self.settings = self.config["system"]["settings"]
         self.optimizer = self.config["optimizer"]
+        self.rule = next(rule for rule in ("adamw", "adam", "sgd") if rule in self.optimizer)
         # With a schedule, the rate of the update that is exported.
-        self.optimizer["adamw"]["rate"] = self.header.get("rate", self.optimizer["adamw"]["rate"])
+        rule = self.optimizer[self.rule]
+        rule["rate"] = self.header.get("rate", rule["rate"])
+
+    def rate_and_decay(self, name):
+        """Of a parameter: the first group whose pattern fits has a factor of the rate or its own decay."""
+        rule = self.optimizer[self.rule]
+        for group in self.optimizer.get("groups", []):
+            if re.fullmatch(".*".join(map(re.escape, group["parameters"].split("*"))), name):
+                return rule["rate"] * group.get("rate", 1.0), group.get("decay", rule["decay"])
+        return rule["rate"], rule["decay"]
 
     def family(self, prefix):
         """{NAME: array} of the tensors `prefix/NAME`."""

@@ -55,6 +55,8 @@ def gradient(export, name):
 
 def main(path, name="FF", updates="100"):
     export = Export(path)
+    if export.rule != "adamw" or export.optimizer["clip"] == "none" or "groups" in export.optimizer:
+        sys.exit("only AdamW with a clip and without groups is timed here")
     params, task = load(export)
     zeros = {n: jnp.zeros_like(p) for n, p in params.items()}
     moments = (zeros, zeros)

@@ -64,6 +64,29 @@ def move(state, action):
                       v + DT * acceleration, w + DT * state.new_tensor(RATE_GAIN) * (command - w)], -1)
 
 
+class Memory:
+    """What one layer has stored: per position, keys and values for later queries across segments and inside the
+    segment."""
+
+    def __init__(self, cut, window, project):
+        self.cut, self.window, self.project, self.entries = cut, window, project, []
+
+    def read(self, n):
+        """Stores what is made of `n`; keys and values that its own query reads."""
+        near = [project(n) for project in self.project]
+        if self.cut.segment is None:
+            far = near
+        elif self.cut.share is None:
+            far = [x.detach() for x in near]
+        else:
+            far = [project(n.detach() + self.cut.share * (n - n.detach())) for project in self.project]
+        t = len(self.entries)
+        self.entries.append((far, near))
+        is_near = lambda j: self.cut.segment is None or j // self.cut.segment == t // self.cut.segment
+        read = [self.entries[j][is_near(j)] for j in range(max(0, t + 1 - self.window), t + 1)]
+        return (torch.stack([pair[i] for pair in read], 2) for i in (0, 1))
+
+
 def loss(params, inputs, cut, settings):
     """The loss of each row, summed over steps."""
     batch = len(inputs["initial_state"])
@@ -75,31 +98,17 @@ def loss(params, inputs, cut, settings):
     window = settings["window"] or steps
     state, rows = inputs["initial_state"], len(inputs["initial_state"])
     total = 0
-    # Per layer and position: (key, value) for later queries across segments, and inside the segment.
-    caches = [[] for _ in range(layers)]
+    project = lambda name: lambda x: linear(params, name, x).reshape(rows, heads, -1)
+    memories = [Memory(cut, window, [project(f"block{layer}.{w}") for w in ("w_k", "w_v")]) for layer in range(layers)]
     for t in range(steps):
         position = inputs["reference_position"][:, t + 1:t + 1 + HORIZON]
         velocity = inputs["reference_velocity"][:, t + 1:t + 1 + HORIZON]
         token = observe(state, inputs["noise"][:, t], position, velocity, sigma)
         h = linear(params, "embedding", token) + params["position"][t]
-        for layer, cache in enumerate(caches):
+        for layer in range(layers):
             block = f"block{layer}"
             n = layer_norm(params, f"{block}.norm1", h)
-            project = lambda x: [linear(params, f"{block}.{w}", x).reshape(rows, heads, -1)
-                                 for w in ("w_k", "w_v")]
-            near = project(n)
-            if cut.segment is None:
-                far = near
-            elif cut.share is None:
-                far = [x.detach() for x in near]
-            else:
-                far = project(n.detach() + cut.share * (n - n.detach()))
-            cache.append((far, near))
-            first = max(0, t + 1 - window)
-            length = cut.segment or steps
-            is_near = lambda j: j // length == t // length
-            read = [cache[j][is_near(j)] for j in range(first, t + 1)]
-            k, v = (torch.stack([pair[i] for pair in read], 2) for i in (0, 1))
+            k, v = memories[layer].read(n)
             q = linear(params, f"{block}.w_q", n).reshape(rows, heads, 1, -1)
             out = functional.scaled_dot_product_attention(q, k, v).reshape(rows, -1)
             h = h + linear(params, f"{block}.w_o", out)
@@ -139,6 +148,8 @@ def gradient(export, name):
 def main(path, name="FF", updates="20"):
     torch.set_num_threads(1)
     export = Export(path)
+    if export.rule != "adamw" or export.optimizer["clip"] == "none" or "groups" in export.optimizer:
+        sys.exit("only AdamW with a clip and without groups is timed here")
     params, inputs = load(export)
     adamw, clip = export.optimizer["adamw"], export.optimizer["clip"]
     optimizer = torch.optim.AdamW(params.values(), lr=adamw["rate"], betas=(adamw["beta1"], adamw["beta2"]),

@@ -1,5 +1,7 @@
 //! Developer tasks. `cargo xtask test` makes sure that the system packages the tests need are there,
-//! then runs every test of the workspace.
+//! then runs every test of the workspace and of the Python package.
+
+mod python;
 
 use std::process::{Command, ExitCode};
 
@@ -20,6 +22,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("slurmctld", "slurm-wlm"),
     ("slurmd", "slurm-wlm"),
     ("munged", "munge"),
+    // The Python package.
+    ("python3", "python3"),
 ];
 
 fn main() -> ExitCode {
@@ -27,7 +31,7 @@ fn main() -> ExitCode {
         eprintln!("usage: cargo xtask test");
         return ExitCode::from(2);
     }
-    match install_missing().and_then(|()| test()) {
+    match install_missing().and_then(|()| test()).and_then(|()| python::test()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -39,6 +43,9 @@ fn main() -> ExitCode {
 fn install_missing() -> Result<(), String> {
     let mut missing: Vec<&str> =
         NEEDED.iter().filter(|(program, _)| !is_installed(program)).map(|(_, p)| *p).collect();
+    if !python::can_make_environments() {
+        missing.push("python3-venv");
+    }
     missing.dedup();
     if missing.is_empty() {
         return Ok(());

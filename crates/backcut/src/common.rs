@@ -75,7 +75,7 @@ pub fn default_run(built: &Built) -> RunConfig {
         start: None,
         updates: built.updates,
         evaluations: config::evaluation_points(0, built.updates, EVALUATE_EVERY),
-        optimizer: built.optimizer,
+        optimizer: built.optimizer.clone(),
         precision: Precision::F32,
         numerics: NUMERICS_VERSION,
     }

@@ -22,6 +22,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 mod commands;
 mod common;
 mod exit;
+mod optimizer;
 pub mod prelude;
 mod say;
 mod settings;
@@ -41,7 +42,7 @@ struct Cli {
 enum Command {
     /// What a cut keeps and what it cuts: words, a drawing, counts, and the reach of a loss.
     Explain(commands::explain::Args),
-    /// Run the oracles on small programs, for every kind of cut, and print the errors.
+    /// Run the oracles on small programs or on a system's own, and print the errors.
     Check(commands::check::Args),
     /// Measure products, training updates, long rollouts and threads on this machine.
     Bench(commands::bench::Args),
@@ -75,6 +76,30 @@ enum Command {
     Man(commands::man::Args),
 }
 
+impl Command {
+    /// It trains, measures or times something, so that speed matters.
+    fn computes(&self) -> bool {
+        matches!(
+            self,
+            Self::Bench(_)
+                | Self::Train(_)
+                | Self::Evaluate(_)
+                | Self::Calibrate(_)
+                | Self::Reproduce(_)
+                | Self::Measure(_)
+                | Self::Study(_)
+        )
+    }
+}
+
+/// What to say of a build at an optimisation level.
+fn unoptimised(level: &str) -> Option<&'static str> {
+    (level == "0").then_some(
+        "note: this is an unoptimised build, some hundred times slower than `cargo run --release`; \
+         the results are the same",
+    )
+}
+
 /// Runs the command line over a catalogue of systems.
 pub fn main_with(catalogue: &Catalogue) -> ExitCode {
     let command = settings::offer_flags(Cli::command(), &catalogue.flags());
@@ -83,10 +108,15 @@ pub fn main_with(catalogue: &Catalogue) -> ExitCode {
         Ok(cli) => cli,
         Err(answer) => return exit::answer(&answer),
     };
+    if cli.command.computes()
+        && let Some(warning) = unoptimised(backcut_engine::OPT_LEVEL)
+    {
+        say::note!("{warning}");
+    }
     let tools = Tools::new(catalogue);
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
         Command::Explain(args) => commands::explain::run(&args),
-        Command::Check(args) => commands::check::run(&args),
+        Command::Check(args) => commands::check::run(&args, tools),
         Command::Bench(args) => commands::bench::run(&args, tools),
         Command::Train(args) => commands::train::run(&args, tools),
         Command::Evaluate(args) => commands::evaluate::run(&args, tools),
@@ -104,4 +134,16 @@ pub fn main_with(catalogue: &Catalogue) -> ExitCode {
         Command::Man(args) => commands::man::run(&args, command),
     };
     exit::report(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_unoptimised_build_is_spoken_of() {
+        assert!(unoptimised("0").is_some());
+        assert!(["1", "2", "3", "s", "z"].into_iter().all(|level| unoptimised(level).is_none()));
+        assert!(["0", "1", "2", "3", "s", "z"].contains(&backcut_engine::OPT_LEVEL));
+    }
 }

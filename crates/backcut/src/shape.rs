@@ -49,7 +49,10 @@ impl Shape {
         let t = Trace::new();
         let state = t.state("state", STATE);
         let reference = t.input("reference", REFERENCE);
-        let token = t.concat(&[state, reference]);
+        let quarter = STATE / 4;
+        let names = ["position", "attitude", "velocity", "rates"];
+        state.parts(names.map(|name| (name, quarter)));
+        let token = t.concat(&[state, reference]).edge("observation");
         let action = policy.trace(&t, token, ACTIONS).sigmoid();
         t.tap("action", action);
         let push = t.concat(&[action - 0.5, action - 0.5, action - 0.5]);

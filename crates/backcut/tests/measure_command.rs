@@ -131,3 +131,64 @@ fn wrong_input_is_answered_with_a_hint() {
     }
     assert_eq!(backcut(here, "measure chain").status.code(), Some(2));
 }
+
+/// The same numbers, once from a checkpoint and once from the file that `export` wrote: the same text.
+#[test]
+fn gradients_from_a_file_agree_to_the_last_digit() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    run(here);
+    let state = "run/checkpoint-000003.safetensors";
+    fine(here, &format!("export --from {state} --cuts FF,FD,KF,KD --out a.safetensors"));
+    fine(
+        here,
+        &format!("measure gradient --checkpoint {state} --cuts FF,FD,KF,KD --ages none --out o"),
+    );
+    fine(here, &format!("measure update --checkpoint {state} --cuts FF,FD,KF,KD --out o"));
+    let shown = fine(here, "measure gradients a.safetensors --factorial FF,FD,KF,KD --out o");
+    assert!(
+        shown.contains("applied update against FF") && shown.contains("interaction"),
+        "{shown}"
+    );
+    let rows = |name: &str| -> std::collections::BTreeMap<String, String> {
+        let csv = std::fs::read_to_string(here.join(format!("o/{name}.csv"))).unwrap();
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            (cells[1..4].join(","), cells[4].to_owned())
+        };
+        csv.lines().skip(1).map(row).collect()
+    };
+    let mut known = rows("gradient");
+    known.extend(rows("update"));
+    let (mut same, defined) = (0, fine(here, "measure gradients --define"));
+    for (name, value) in rows("gradients") {
+        assert!(defined.contains(name.split(',').next().unwrap()), "{name} is not defined");
+        let Some(there) = known.get(&name.replace(".effect,", ".memory-effect,")) else {
+            panic!("{name} is not measured from a checkpoint");
+        };
+        assert_eq!(*there, value, "{name}");
+        same += 1;
+    }
+    assert!(same > 500, "{same}");
+
+    // Two files are one table, with medians.
+    fine(
+        here,
+        "export --from run/checkpoint-000005.safetensors --cuts FF,FD,KF,KD --out b.safetensors",
+    );
+    fine(
+        here,
+        "measure gradients a.safetensors b.safetensors --group attention=w_[qkvo] --out two",
+    );
+    let csv = std::fs::read_to_string(here.join("two/gradients.csv")).unwrap();
+    for start in
+        ["a.safetensors,gradient.norm,FD,attention,", "b.safetensors,", "all,gradient.norm,"]
+    {
+        assert!(csv.lines().any(|line| line.starts_with(start)), "{start}");
+    }
+    let output = backcut(here, "measure gradients a.safetensors --reference XX");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("hint: its arms are FF, FD, KF, KD"));
+    let output = backcut(here, &format!("measure gradients {state}"));
+    assert!(text(&output.stderr).contains("not an export"), "{}", text(&output.stderr));
+}

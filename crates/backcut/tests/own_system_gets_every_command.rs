@@ -49,7 +49,21 @@ fn trained_measured_exported_studied_and_reported() {
     assert!(shown.contains("SEG-4"), "{shown}");
     let masking = "measure any masking --with windows=[1,2] --checkpoint run";
     assert!(fine(&program, here, masking).contains("w=1"));
-    fine(&program, here, "export --cuts FF,FD --precision f64 --out batch.safetensors");
+    let other = "train mass --optimizer sgd --rate 0.001 --momentum 0.9 --clip none --updates 5 \
+                 --group *.bias:decay=0,rate=0.5 --out sgd";
+    assert!(fine(&program, here, other).contains("5 updates without a clip"));
+    let shown = fine(&program, here, "measure update --checkpoint sgd --cuts FF,F_SG");
+    assert!(shown.contains("not defined for SGD"), "{shown}");
+    let probe = "measure any probe --with target=velocity --with token=push --with stored=.stored \
+                 --checkpoint run --out probed";
+    assert!(fine(&program, here, probe).contains("block0.stored"));
+    assert!(
+        here.join("probed/probe.csv").exists() && here.join("probed/probe.probe.r2.svg").exists()
+    );
+    assert!(fine(&program, here, "check --system mass").contains("all within tolerance"));
+    assert!(fine(&program, here, "explain SEG-4 --steps 12").contains("SEG-4"));
+    let cuts = "FF,FD,F_SG,F_A0.5,SEG-4,KF,K4_SG,K2_SEG-2,K4_A0.5";
+    fine(&program, here, &format!("export --cuts {cuts} --precision f64 --out batch.safetensors"));
     assert!(fine(&program, here, "inspect batch.safetensors").contains("output/push"));
 
     let study = std::fs::read_to_string(package().join("study.toml")).unwrap();
@@ -61,6 +75,8 @@ fn trained_measured_exported_studied_and_reported() {
     fine(&program, here, "study verify backcut-results");
     assert!(fine(&program, here, "study replay backcut-results --sample 4").contains("4 of 4"));
     fine(&program, here, "report page backcut-results/tables --out page.html");
+    let advice = run(&program, here, "advise --study backcut-results/tables/mass");
+    assert!(!advice.stdout.is_empty(), "{}", String::from_utf8_lossy(&advice.stderr));
     let page = std::fs::read_to_string(here.join("page.html")).unwrap();
     assert!(page.contains("memoryless") && !page.contains("velocity noise"));
 }

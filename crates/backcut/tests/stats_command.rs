@@ -142,3 +142,55 @@ fn the_forest_plot_is_written() {
     let svg = std::fs::read_to_string(path).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains("hidden"));
 }
+
+#[test]
+fn without_a_contrast_the_cells_and_an_example_are_shown() {
+    let seen =
+        stats(Some("seed,arm,value\n1,FF,1\n2,FF,2\n1,FD,3\n2,FD,\n1,w,4\n2,w,5\n"), "-", &[]);
+    assert_eq!(seen.code, 2);
+    assert!(seen.err.contains("--contrast \"difference = [w] - [FF]\""), "{}", seen.err);
+    assert!(seen.err.contains("[FD]  1 of them") && seen.err.contains("[w]  2 of them"));
+}
+
+#[test]
+fn tables_of_other_shapes_are_read_when_they_are_named() {
+    let rows: Vec<String> = (1..=6).map(|s| format!("{s};8;1,{s}\n{s};0;0,{s}\n")).collect();
+    let rows = rows.concat();
+    let text = format!("seed;detach;loss\n{rows}");
+    let contrast = ["--contrast", "d = [8] - [0]"];
+    let seen = stats(Some(&text), "-", &contrast);
+    assert_eq!(seen.code, 2);
+    assert!(seen.err.contains("hint: add --separator ';'"), "{}", seen.err);
+    let columns = ["--arm", "detach", "--value", "loss", "--separator", ";"];
+    let seen = stats(Some(&text), "-", &[&contrast[..], &columns].concat());
+    assert!(seen.err.contains("`1,1` is not a finite number"), "{}", seen.err);
+    assert!(seen.err.contains("hint: if that is a decimal comma"), "{}", seen.err);
+    let all = [&contrast[..], &columns, &["--decimal-comma", "--json"]].concat();
+    let seen = stats(Some(&text), "-", &all);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let json: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    assert!((json["rows"][0]["estimate"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{json}");
+    let seen = stats(Some("seed,a\n1,1\n"), "-", &["--values", "a", "--decimal-comma"]);
+    assert!(seen.err.contains("separated by commas too"), "{}", seen.err);
+}
+
+#[test]
+fn several_files_are_one_table_of_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<PathBuf> =
+        (1..=5).map(|s| folder.path().join(format!("seed-{s}.csv"))).collect();
+    for (seed, file) in files.iter().enumerate() {
+        std::fs::write(file, format!("arm,value\nFF,{seed}\nFD,{}\n", seed + 2)).unwrap();
+    }
+    let run = |files: &[PathBuf]| {
+        let mut command = Command::cargo_bin("backcut").unwrap();
+        command.arg("stats").args(files).args(["--contrast", "d = [FD] - [FF]", "--json"]);
+        command.output().unwrap()
+    };
+    let output = run(&files);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["rows"][0]["estimate"], &json["rows"][0]["n"]), (&2.0.into(), &5.into()));
+    std::fs::write(&files[0], "arm,loss\nFF,1\n").unwrap();
+    let error = String::from_utf8(run(&files).stderr).unwrap();
+    assert!(error.contains("the files have different columns"), "{error}");
+}

@@ -21,14 +21,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use backcut_kernels::attention::Side;
 use serde::Serialize;
 
 use crate::backward::BackwardError;
 use crate::backward::lanes::{Plan, Variant};
 use crate::compile::program::Program;
 pub use crate::credit::Fate;
+use crate::credit::{Draw, Resolved};
 use crate::cut::Cut;
 use crate::forward::spec::MemoryReads;
 use crate::trace::Site;
@@ -43,6 +46,17 @@ pub enum Through {
     Register,
     /// A cache: stored by one step, read by the queries of later ones.
     Cache,
+    /// The keys of a cache alone, where a cut treats the two sides apart.
+    Keys,
+    /// Its values alone.
+    Values,
+}
+
+impl Through {
+    /// Keys, values or both.
+    pub fn is_cache(self) -> bool {
+        matches!(self, Self::Cache | Self::Keys | Self::Values)
+    }
 }
 
 /// One edge from an earlier step to a later one.
@@ -52,6 +66,9 @@ pub struct Edge {
     pub through: Through,
     /// Which state, register or cache, in the program's order; a cache's is its layer.
     pub index: usize,
+    /// Which part of a state, where a cut treats them apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<usize>,
     /// The earlier step.
     pub from: usize,
     /// The later step.
@@ -108,6 +125,7 @@ pub struct EdgeList<'p> {
     steps: usize,
     prefix: usize,
     budget: Option<usize>,
+    resolved: Resolved,
     edges: Vec<Edge>,
 }
 
@@ -121,28 +139,55 @@ impl<'p> EdgeList<'p> {
         reads: &MemoryReads,
         cut: Cut,
     ) -> Result<Self, BackwardError> {
+        Self::drawn(program, steps, prefix, reads, cut, Draw::default())
+    }
+
+    /// The same for one of the draws of a cut that leaves something to chance.
+    pub fn drawn(
+        program: &'p Program,
+        steps: usize,
+        prefix: usize,
+        reads: &MemoryReads,
+        cut: Cut,
+        draw: Draw,
+    ) -> Result<Self, BackwardError> {
         let predicted = steps.saturating_sub(prefix).max(1);
-        let plan = Plan::new(program, prefix..prefix + predicted, &[cut], true)?;
-        let Variant { group, memory, .. } = &plan.variants[plan.of_cut[0]];
+        let mut plan = Plan::new(program, prefix..prefix + predicted, &[cut], true)?;
+        plan.draw(draw);
+        let Variant { group, credits, resolved, .. } = &plan.variants[plan.of_cut[0]];
         let state = plan.groups[*group].state;
         let mut edges = Vec::new();
         for to in prefix + 1..steps {
-            for index in 0..program.states().len() {
-                let fate = state.fate();
-                edges.push(Edge { through: Through::State, index, from: to - 1, to, fate });
+            let from = to - 1;
+            for (index, passages) in resolved.states.iter().enumerate() {
+                for (part, passage) in passages.iter().enumerate() {
+                    let part = (passages.len() > 1).then_some(part);
+                    let fate = passage.fate(state.may_pass());
+                    edges.push(Edge { through: Through::State, index, part, from, to, fate });
+                }
             }
-            for index in 0..program.registers().len() {
-                let fate = memory.fate(to - 1, to);
-                edges.push(Edge { through: Through::Register, index, from: to - 1, to, fate });
+            for (index, table) in credits.registers.iter().enumerate() {
+                let (through, fate) = (Through::Register, table.fate(from, to));
+                edges.push(Edge { through, index, part: None, from, to, fate });
             }
             for index in 0..program.caches.len() {
                 for from in (prefix..to).filter(|&from| reads.shows(to, from)) {
-                    let fate = memory.fate(from, to);
-                    edges.push(Edge { through: Through::Cache, index, from, to, fate });
+                    let fate = |side| credits.cache((index, side)).fate(from, to);
+                    let (key, value) = (fate(Side::Key), fate(Side::Value));
+                    let mut edge = |through, fate| {
+                        edges.push(Edge { through, index, part: None, from, to, fate });
+                    };
+                    if key == value {
+                        edge(Through::Cache, key);
+                    } else {
+                        edge(Through::Keys, key);
+                        edge(Through::Values, value);
+                    }
                 }
             }
         }
-        Ok(Self { program, cut, steps, prefix, budget: state.most, edges })
+        let resolved = resolved.clone();
+        Ok(Self { program, cut, steps, prefix, budget: state.most, resolved, edges })
     }
 
     /// The cut.
@@ -166,12 +211,27 @@ impl<'p> EdgeList<'p> {
     }
 
     /// The name of the state, register or cache that an edge runs through.
-    pub fn name(&self, edge: &Edge) -> &'p str {
+    pub fn name(&self, edge: &Edge) -> Cow<'p, str> {
+        let program = self.program;
         match edge.through {
-            Through::State => &self.program.states()[edge.index].name,
-            Through::Register => &self.program.registers()[edge.index].name,
-            Through::Cache => &self.program.caches[edge.index].name,
+            Through::State => {
+                let state = &program.states()[edge.index];
+                match edge.part.and_then(|part| state.parts.get(part)) {
+                    Some((part, _)) => format!("{}.{part}", state.name).into(),
+                    None => state.name.as_str().into(),
+                }
+            }
+            Through::Register => program.registers()[edge.index].name.as_str().into(),
+            Through::Cache => program.caches[edge.index].name.as_str().into(),
+            Through::Keys => format!("{}.keys", program.caches[edge.index].name).into(),
+            Through::Values => format!("{}.values", program.caches[edge.index].name).into(),
         }
+    }
+
+    /// Edges within a step that the trace declares, with what the cut lets through: those that it does not keep.
+    pub fn closed_points(&self) -> impl Iterator<Item = (&'p str, f64)> {
+        let points = self.program.points.iter().map(|point| point.name.as_str());
+        points.zip(self.resolved.points.clone()).filter(|(_, factor)| *factor != 1.0)
     }
 
     /// Counts the edges that `chosen` picks.
@@ -208,6 +268,10 @@ impl<'p> EdgeList<'p> {
         for step in (self.prefix..=t).rev() {
             for site in (0..sites).rev() {
                 let Some(passed) = reach.at(step, site) else { continue };
+                let mut points = self.program.points.iter().zip(&self.resolved.points);
+                if points.any(|(point, factor)| point.site == site && *factor == 0.0) {
+                    continue;
+                }
                 for operand in self.program.nodes()[site].op.operands() {
                     reach.arrive(step, operand, passed);
                 }
@@ -224,7 +288,9 @@ impl<'p> EdgeList<'p> {
         match edge.through {
             Through::State => self.program.states()[edge.index].read,
             Through::Register => self.program.registers()[edge.index].read,
-            Through::Cache => self.program.caches[edge.index].site,
+            Through::Cache | Through::Keys | Through::Values => {
+                self.program.caches[edge.index].site
+            }
         }
     }
 
@@ -234,9 +300,11 @@ impl<'p> EdgeList<'p> {
         let has_budget = self.budget.is_none_or(|budget| passed < budget);
         match edge.through {
             Through::State => {
-                if is_live && has_budget {
+                let passages = &self.resolved.states[edge.index];
+                let counts = passages[edge.part.unwrap_or(0)].counts;
+                if is_live && (has_budget || !counts) {
                     let next = self.program.states()[edge.index].next;
-                    reach.arrive(edge.from, next, passed + 1);
+                    reach.arrive(edge.from, next, passed + usize::from(counts));
                 }
             }
             Through::Register => {
@@ -244,10 +312,12 @@ impl<'p> EdgeList<'p> {
                     reach.arrive(edge.from, self.program.registers()[edge.index].next, passed);
                 }
             }
-            Through::Cache => {
+            Through::Cache | Through::Keys | Through::Values => {
                 let cache = &self.program.caches[edge.index];
-                if is_live {
+                if is_live && edge.through != Through::Values {
                     reach.arrive(edge.from, cache.key, passed);
+                }
+                if is_live && edge.through != Through::Keys {
                     reach.arrive(edge.from, cache.value, passed);
                 }
                 if edge.fate != Fate::Dropped {

@@ -23,7 +23,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use backcut_kernels::optim::{self, AdamW, Step};
+use backcut_kernels::optim::rule::Stretch;
+use backcut_kernels::optim::{self, rule};
 use backcut_kernels::{Isa, Real, hash};
 
 use crate::backward::ages::{self, StateJacobians};
@@ -36,7 +37,8 @@ use crate::forward::roll::RollError;
 use crate::forward::rollout::Rollout;
 use crate::forward::spec::{ForwardError, ForwardSpec};
 
-/// AdamW's memory: the steps taken and both moments, flat, in the layout's order.
+/// The optimizer's memory: the steps taken and both moments, flat, in the layout's order. SGD keeps its
+/// velocity in the first and leaves the second at zero.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Moments<R> {
     /// Steps taken.
@@ -145,20 +147,25 @@ pub trait Executor<R: Real>: fmt::Debug + Send + Sync {
     /// Global norm of the gradient of the `cut`-th requested cut.
     fn norm(&self, workspace: &Workspace<R>, cut: usize) -> f64;
 
-    /// One step of AdamW in place, on the gradient of the `cut`-th requested cut times `factor`.
+    /// One step in place on the gradient of the `cut`-th requested cut times `factor`: every stretch of the
+    /// parameters by its own rule.
     fn step(
         &self,
         model: &mut Model<R>,
         moments: &mut Moments<R>,
         workspace: &Workspace<R>,
         cut: usize,
-        adamw: &AdamW,
+        stretches: &[Stretch],
         factor: R,
     );
 
     /// Fingerprint of a model's parameters.
     fn hash(&self, model: &Model<R>) -> u64;
 }
+
+/// The compiler's optimisation level for this crate, in which the heavy code is compiled: `0` is a build
+/// that is some hundred times slower than it could be.
+pub const OPT_LEVEL: &str = env!("BACKCUT_OPT_LEVEL");
 
 /// The processor, on one of its code paths: the only executor so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -305,14 +312,14 @@ macro_rules! compiled_for {
                 moments: &mut Moments<$real>,
                 workspace: &Workspace<$real>,
                 cut: usize,
-                adamw: &AdamW,
+                stretches: &[Stretch],
                 factor: $real,
             ) {
                 let Moments { step, first, second } = moments;
                 *step += 1;
-                let (scalars, gradient) = (Step::new(adamw, *step, factor), workspace.gradient(cut));
+                let (isa, step, g) = (self.isa, *step, workspace.gradient(cut));
                 model.edit(|theta| {
-                    optim::adamw_by_on(self.isa, scalars, theta, first, second, gradient);
+                    rule::step_on(isa, stretches, step, factor, theta, first, second, g);
                 });
             }
 

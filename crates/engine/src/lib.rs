@@ -35,13 +35,15 @@ pub mod oracle;
 mod trace;
 
 pub use backcut_kernels::optim::AdamW;
+pub use backcut_kernels::optim::rule::Stretch;
 pub use backward::ages::StateJacobians;
 pub use backward::workspace::Workspace;
 pub use backward::{BackwardError, Seeds};
 pub use compile::layout::{Init, Layout, Parameter};
 pub use compile::program::{Carried, Program};
-pub use cut::{Alpha, Cut, CutError, MemoryCredit, StateCredit};
-pub use executor::{Cpu, Executor, Moments};
+pub use credit::Draw;
+pub use cut::{Alpha, Cut, CutError, MemoryCredit, Part, Parts, StateCredit};
+pub use executor::{Cpu, Executor, Moments, OPT_LEVEL};
 pub use fault::{Fault, Phase};
 pub use forward::model::{Model, WrongLength};
 pub use forward::roll::RollError;

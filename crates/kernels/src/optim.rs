@@ -1,4 +1,4 @@
-//! The optimizer's arithmetic: global norm, clipping factor, AdamW.
+//! The optimizer's arithmetic: global norm, clipping factor, AdamW, and other rules beside it.
 //!
 //! AdamW with decoupled weight decay, in this order and precision:
 //! `theta <- theta - lr wd theta`; `m <- b1 m + (1-b1) g`; `v <- b2 v + (1-b2) g^2`;
@@ -8,6 +8,7 @@ use crate::isa::dispatch;
 use crate::{Isa, Real, reduce};
 
 pub mod history;
+pub mod rule;
 
 /// AdamW's settings, in the precision of the configuration file.
 #[derive(Clone, Copy, Debug, PartialEq)]

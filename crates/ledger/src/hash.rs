@@ -19,6 +19,20 @@ impl Hash {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The hash of all that a reader gives, whatever its length.
+    pub fn of_reader(mut reader: impl std::io::Read) -> std::io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut chunk = vec![0; 1 << 16];
+        loop {
+            match reader.read(&mut chunk) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(count) => hasher.update(&chunk[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// The 32 bytes themselves.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0

@@ -37,16 +37,21 @@ fn main() {
     let system = config.check().expect("sound defaults");
     println!("{:<52} {:>9} {:>9}", "", "median ms", "min ms");
     for (words, clip) in [("unclipped", 1e9), ("clipped", 1.0)] {
-        let optimizer = Optimizer { adamw: AdamWSettings::default(), clip, schedule: None };
-        let arm = Arm { cut: Cut::FF, seed: 1, stream: Stream::A, optimizer };
+        let optimizer = Optimizer::adamw(AdamWSettings::default(), clip);
+        let arm = Arm { cut: Cut::FF, seed: 1, stream: Stream::A, optimizer: optimizer.clone() };
         let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).expect("a sound arm");
         for _ in 0..20 {
             trainer.step().expect("early updates are harmless");
         }
         let state = trainer.state();
         let key = BatchKey { seed: 1, stream: Stream::A, update: state.update };
-        let subject =
-            Subject { executor: Cpu::detect(), system: &system, state: &state, optimizer, key };
+        let subject = Subject {
+            executor: Cpu::detect(),
+            system: &system,
+            state: &state,
+            optimizer: &optimizer,
+            key,
+        };
         let mut rig = Rig::new(Cpu::detect(), &system, &Cut::SIX).expect("every cut fits");
         let six = |rig: &mut Rig<f32>| {
             rig.set(&state.params).expect("the same policy");

@@ -32,14 +32,62 @@ pub(crate) struct Plan {
     pub retained: Vec<(usize, usize)>,
 }
 
+/// The groups' ranges in the layout's order, each with the group that it belongs to.
+fn owned(groups: &[Group]) -> (Vec<Range<usize>>, Vec<usize>) {
+    let of = |(owner, group): (usize, &Group)| {
+        group.ranges.iter().map(move |range| (range.clone(), owner)).collect::<Vec<_>>()
+    };
+    let mut pieces: Vec<_> = groups.iter().enumerate().flat_map(of).collect();
+    pieces.sort_by_key(|(range, _)| range.start);
+    pieces.into_iter().unzip()
+}
+
 impl Plan {
-    pub fn new(groups: &[Group], cuts: &[Cut]) -> Self {
-        let owned = |(owner, group): (usize, &Group)| {
-            group.ranges.iter().map(move |range| (range.clone(), owner)).collect::<Vec<_>>()
+    /// Freely named vectors: each against the first, and four of them against each other.
+    pub fn of_arms(groups: &[Group], arms: usize, four: Option<[usize; 4]>) -> Self {
+        let (pieces, owners) = owned(groups);
+        let mut terms: Vec<Term> = (0..arms).map(Term::Square).collect();
+        terms.extend((1..arms).flat_map(|i| [dot(i, 0), distance(i, 0)]));
+        if let Some([a, b, c, d]) = four {
+            for term in [distance(a, b), distance(c, d), Term::Cross([a, b, c, d])] {
+                if !terms.contains(&term) {
+                    terms.push(term);
+                }
+            }
+        }
+        let (groups, apart) = (groups.len(), None);
+        Self { pieces, owners, groups, cuts: arms, terms, apart, retained: Vec::new() }
+    }
+
+    /// The ranges that are summed one after the other, and the group of each.
+    pub fn pieces(&self) -> impl Iterator<Item = (&Range<usize>, usize)> {
+        self.pieces.iter().zip(self.owners.iter().copied())
+    }
+
+    /// Compares the vectors of several layers in one pass: vector `i` of layer `l` is `l * vectors + i`.
+    pub fn compare_layers<'a>(&'a self, layers: usize, fill: &'a mut Fill<'a>) -> Vec<Comparison> {
+        let terms = |layer: usize| {
+            let at = move |i: usize| layer * self.cuts + i;
+            self.terms.iter().map(move |term| match *term {
+                Term::Square(a) => Term::Square(at(a)),
+                Term::Dot(a, b) => Term::Dot(at(a), at(b)),
+                Term::Distance(a, b) => Term::Distance(at(a), at(b)),
+                Term::Cross(four) => Term::Cross(four.map(at)),
+            })
         };
-        let mut pieces: Vec<_> = groups.iter().enumerate().flat_map(owned).collect();
-        pieces.sort_by_key(|(range, _)| range.start);
-        let (pieces, owners) = pieces.into_iter().unzip();
+        let all: Vec<Term> = (0..layers).flat_map(terms).collect();
+        let sums = self.sum_over(layers * self.cuts, all, fill);
+        let count = self.terms.len();
+        let part = |layer: usize| Comparison {
+            terms: self.terms.clone(),
+            groups: sums.groups[layer * count..][..count].to_vec(),
+            whole: sums.whole[layer * count..][..count].to_vec(),
+        };
+        (0..layers).map(part).collect()
+    }
+
+    pub fn new(groups: &[Group], cuts: &[Cut]) -> Self {
+        let (pieces, owners) = owned(groups);
         let find = |cut: Cut| cuts.iter().position(|c| *c == cut);
         let keeps = |cut: &Cut| {
             let full = Cut { memory: MemoryCredit::Full, ..*cut };
@@ -54,7 +102,7 @@ impl Plan {
         if let [Some(a), Some(b), Some(c), Some(d)] = FOUR.map(find) {
             terms.push(Term::Cross([a, b, c, d]));
         }
-        let apart = groups.iter().position(Group::is_apart);
+        let apart = groups.iter().position(|group| group.is_apart);
         Self { pieces, owners, groups: groups.len(), cuts: cuts.len(), terms, apart, retained }
     }
 
@@ -75,7 +123,16 @@ impl Plan {
     }
 
     fn sum<'a>(&'a self, terms: Vec<Term>, fill: &'a mut Fill<'a>) -> Comparison {
-        let found = survey(self.cuts, &terms, &self.pieces, fill);
+        self.sum_over(self.cuts, terms, fill)
+    }
+
+    fn sum_over<'a>(
+        &'a self,
+        count: usize,
+        terms: Vec<Term>,
+        fill: &'a mut Fill<'a>,
+    ) -> Comparison {
+        let found = survey(count, &terms, &self.pieces, fill);
         let mut groups = vec![vec![0.0; self.groups]; terms.len()];
         for (sums, owner) in found.pieces.iter().zip(&self.owners) {
             for (group, sum) in groups.iter_mut().zip(sums) {
@@ -183,10 +240,7 @@ mod tests {
     #[test]
     fn one_pass_has_the_bits_of_pairwise_comparisons() {
         // Groups of several ranges that take turns and start between multiples of sixteen.
-        let group = |name: &str, ranges: &[Range<usize>]| Group {
-            name: name.to_owned(),
-            ranges: ranges.to_vec(),
-        };
+        let group = |name: &str, ranges: &[Range<usize>]| Group::named(name, ranges.to_vec());
         let n = 2000;
         let groups = [
             group("a", &[0..37, 90..700]),

@@ -96,7 +96,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "applied.norm",
-        "|U|, U = theta' - theta as clip, AdamW and weight decay really make it from this state",
+        "|U|, U = theta' - theta as clip, optimizer and weight decay really make it from this state",
     ),
     define("update", "applied.ratio", "|U| / |U_FF|"),
     define("update", "applied.difference", "|U - U_FF| / |U_FF|; for the whole it is d_U"),
@@ -112,7 +112,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "applied.sign-cosine",
-        "cosine of AdamW's direction mhat / (sqrt(vhat) + eps) after the step, without decay, with sign(g)",
+        "cosine with sign(g) of the direction after the step: mhat / (sqrt(vhat) + eps) of Adam and AdamW, the velocity of SGD; g with its weight decay where that is added to it",
     ),
     define(
         "update",
@@ -122,7 +122,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "unclipped.norm",
-        "norm of the update if this one gradient were not clipped; moments from clipped history, so not AdamW without clipping",
+        "norm of the update if this one gradient were not clipped; moments from clipped history, so not training without clipping",
     ),
     define("update", "unclipped.ratio", "as applied.ratio, unclipped into clipped history"),
     define(
@@ -208,7 +208,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "cost",
         "cost.median-ms",
-        "median wall time of one update (sample, roll, backward, clip, AdamW) over interleaved rounds",
+        "median wall time of one update (sample, roll, backward, clip, step) over interleaved rounds",
     ),
     define("cost", "cost.min-ms", "fastest of the same: what the machine can do when left alone"),
     define(
@@ -241,6 +241,7 @@ fn all() -> impl Iterator<Item = &'static Definition> {
         crate::reference::DEFINITIONS,
         crate::windows::DEFINITIONS,
         crate::diagnostics::DEFINITIONS,
+        crate::outside::DEFINITIONS,
     ];
     lists.into_iter().flatten()
 }

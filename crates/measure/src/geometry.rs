@@ -4,7 +4,8 @@
 //! squared, so two vectors that agree in every bit are at distance exactly 0. A ratio with a zero
 //! denominator has no value and says why.
 
-use backcut_engine::Cut;
+use std::fmt;
+
 use backcut_kernels::{Real, reduce};
 
 use crate::finding::Finding;
@@ -74,7 +75,7 @@ impl Geometry {
         layer: &str,
         cut: &str,
         part: &str,
-        reference: Cut,
+        reference: impl fmt::Display,
     ) -> [Finding; 4] {
         let quantity = |name: &str| [layer, ".", name].concat();
         let or = |name: &str, value: Option<f64>, why: &dyn Fn() -> String| match value {
@@ -103,6 +104,7 @@ pub(crate) fn part_names(groups: &[Group]) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backcut_engine::Cut;
 
     #[test]
     fn zero_vectors_have_no_ratio_and_no_cosine() {

@@ -34,7 +34,7 @@ pub struct GradientOptions {
 impl GradientOptions {
     /// One batch, everything, and ages for every cut under which they are defined and not trivial.
     pub fn for_cuts(cuts: &[Cut]) -> Self {
-        let has_ages = |c: &&Cut| c.memory.is_detached() && c.state == StateCredit::Full;
+        let has_ages = |c: &&Cut| c.is_detached() && c.state == StateCredit::Full;
         Self { windows: 1, ages: cuts.iter().filter(has_ages).copied().collect(), paths: true }
     }
 }

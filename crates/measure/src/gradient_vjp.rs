@@ -35,7 +35,7 @@ pub fn action_norms<R: Real>(rig: &Rig<R>) -> Result<Vec<Finding>, MeasureError>
     let (all_rows, rows) = (rollout.rows(), rollout.rows().min(ROWS));
     let lanes = rows * width;
     let mut workspace =
-        rig.executor().workspace_for_seeds(rollout, &vec![Cut { state, memory }; lanes])?;
+        rig.executor().workspace_for_seeds(rollout, &vec![Cut::new(state, memory); lanes])?;
     let zeros = vec![R::ZERO; rollout.steps() * all_rows * width];
     let seed = || Seeds { loss: R::ZERO, taps: vec![(ACTION.to_owned(), zeros.clone())] };
     let mut seeds: Vec<Seeds<R>> = (0..lanes).map(|_| seed()).collect();

@@ -27,12 +27,19 @@ pub struct Group {
     pub name: String,
     /// Its places in the flat vector, in order.
     pub ranges: Vec<Range<usize>>,
+    /// Whether it is set apart from the whole: [`groups_apart`].
+    pub is_apart: bool,
 }
 
 impl Group {
+    /// Places under a name, part of the whole.
+    pub fn named(name: impl Into<String>, ranges: Vec<Range<usize>>) -> Self {
+        Self { name: name.into(), ranges, is_apart: false }
+    }
+
     /// Everything, under the name [`ALL`].
     pub fn whole(len: usize) -> Self {
-        Self { name: ALL.to_owned(), ranges: std::iter::once(0..len).collect() }
+        Self::named(ALL, std::iter::once(0..len).collect())
     }
 
     /// Number of weights.
@@ -43,11 +50,6 @@ impl Group {
     /// A group without weights (never made from a layout).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Whether it is set apart from the whole.
-    pub fn is_apart(&self) -> bool {
-        self.name == REDUNDANT
     }
 
     /// The group's kind, whatever its block: `w_k` for `block0.w_k`.
@@ -65,32 +67,42 @@ impl Group {
 
 /// The groups of a layout, in the order of their first tensors.
 pub fn groups(layout: &Layout) -> Vec<Group> {
-    grouped(layout, group_of)
+    let parameters = layout.parameters().iter();
+    groups_by(parameters.map(|p| (p.name.as_str(), p.range())), &group_of)
 }
 
-/// The same, with redundant parameters in a group of their own, which the whole leaves out.
+/// The same, with redundant parameters in a group of their own at the end, which the whole leaves out.
 pub fn groups_apart(layout: &Layout) -> Vec<Group> {
-    grouped(layout, |name| if is_redundant(name) { REDUNDANT.to_owned() } else { group_of(name) })
+    let named = layout.parameters().iter().map(|p| (p.name.as_str(), p.range()));
+    let (redundant, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| is_redundant(name));
+    let mut groups = groups_by(others.into_iter(), &group_of);
+    let apart = groups_by(redundant.into_iter(), &|_| REDUNDANT.to_owned());
+    groups.extend(apart.into_iter().map(|group| Group { is_apart: true, ..group }));
+    groups
 }
 
 /// The places of everything but what is set apart; `None` if nothing is.
 pub(crate) fn whole_ranges(groups: &[Group]) -> Option<Vec<Range<usize>>> {
-    groups.iter().find(|group| group.is_apart())?;
-    let kept = groups.iter().filter(|group| !group.is_apart());
+    groups.iter().find(|group| group.is_apart)?;
+    let kept = groups.iter().filter(|group| !group.is_apart);
     let mut ranges: Vec<_> = kept.flat_map(|group| group.ranges.clone()).collect();
     ranges.sort_by_key(|range| range.start);
     Some(ranges)
 }
 
-fn grouped(layout: &Layout, name_of: impl Fn(&str) -> String) -> Vec<Group> {
+/// The groups of any named tensors, in the order of their first ones; `group_of` names the group of each.
+pub fn groups_by<'a>(
+    parameters: impl Iterator<Item = (&'a str, Range<usize>)>,
+    group_of: &dyn Fn(&str) -> String,
+) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for parameter in layout.parameters() {
-        let name = name_of(&parameter.name);
+    for (parameter, range) in parameters {
+        let name = group_of(parameter);
         let found = groups.iter().position(|g| g.name == name).unwrap_or_else(|| {
-            groups.push(Group { name, ranges: Vec::new() });
+            groups.push(Group::named(name, Vec::new()));
             groups.len() - 1
         });
-        groups[found].add(parameter.range());
+        groups[found].add(range);
     }
     groups
 }
@@ -99,12 +111,13 @@ fn grouped(layout: &Layout, name_of: impl Fn(&str) -> String) -> Vec<Group> {
 pub fn pooled(groups: &[Group], kind: &str) -> Option<Group> {
     let mut of_kind = groups.iter().filter(|g| g.kind() == kind).peekable();
     of_kind.peek()?;
-    let mut pool = Group { name: kind.to_owned(), ranges: Vec::new() };
+    let mut pool = Group::named(kind, Vec::new());
     of_kind.flat_map(|g| g.ranges.clone()).for_each(|range| pool.add(range));
     Some(pool)
 }
 
-fn group_of(parameter: &str) -> String {
+/// The group that a parameter's name says.
+pub fn group_of(parameter: &str) -> String {
     let module = match parameter.rsplit_once('.') {
         Some((module, "weight" | "bias" | "gain")) => module,
         _ => parameter,
@@ -164,7 +177,7 @@ mod tests {
         };
         let layout = layout_of(&config);
         let apart = groups_apart(&layout);
-        let redundant: Vec<&Group> = apart.iter().filter(|g| g.is_apart()).collect();
+        let redundant: Vec<&Group> = apart.iter().filter(|g| g.is_apart).collect();
         assert_eq!(redundant.len(), 1);
         assert_eq!(redundant[0].len(), 128, "64 of each block");
         let kept: usize = whole_ranges(&apart).unwrap().iter().map(ExactSizeIterator::len).sum();

@@ -2,16 +2,20 @@
 //! of an unclipped gradient that meets moments built from clipped ones.
 //!
 //! The applied update is the float difference `theta' - theta` that clipping by the global norm and
-//! AdamW with weight decay really make from the complete state, by the kernel that training steps with.
+//! the optimizer with its weight decay really make from the complete state, by the kernel that training
+//! steps with: every parameter by the rule of its own group.
 //! Nothing is stored: a layer's vectors are formed a tile at a time, while they are summed over.
 
 use std::ops::Range;
 
-use backcut_engine::Cut;
-use backcut_kernels::{Real, optim, reduce};
-use backcut_training::{AdamWSettings, Optimizer, State, clip_factor};
+use backcut_engine::{Cut, Layout};
+use backcut_kernels::optim::{self, rule};
+use backcut_kernels::{Isa, Real, reduce};
+use backcut_systems::Placed;
+use backcut_training::{Optimizer, State, Stretch};
 
 use crate::comparison::Comparison;
+use crate::measurement::MeasureError;
 use crate::rig::Rig;
 
 /// One of the four.
@@ -24,7 +28,7 @@ pub enum Layer {
     /// What the optimizer adds to the parameters.
     Applied,
     /// What it would add if this one gradient were not clipped. The moments still come from clipped
-    /// gradients, so this is *not* AdamW without clipping.
+    /// gradients, so this is *not* the optimizer without clipping.
     Unclipped,
 }
 
@@ -48,20 +52,40 @@ pub struct Steps<'a, 's, R: Real> {
     rig: &'a Rig<'s, R>,
     state: &'a State<R>,
     factors: Vec<f64>,
-    /// AdamW's scalars by cut, and without a clip.
-    applied: Vec<optim::Step<R>>,
-    unclipped: optim::Step<R>,
+    /// The rules of this step.
+    stretches: Vec<Stretch>,
 }
 
 impl<'a, 's, R: Real> Steps<'a, 's, R> {
-    pub(crate) fn new(rig: &'a Rig<'s, R>, optimizer: &Optimizer, state: &'a State<R>) -> Self {
-        let AdamWSettings { rate, beta1, beta2, eps, decay } = optimizer.at(state.moments.step + 1);
-        let settings = optim::AdamW { rate, beta1, beta2, eps, decay };
-        let step = |factor| optim::Step::new(&settings, state.moments.step + 1, factor);
+    pub(crate) fn new(
+        rig: &'a Rig<'s, R>,
+        optimizer: &Optimizer,
+        state: &'a State<R>,
+    ) -> Result<Self, MeasureError> {
+        let stretches = stretches(optimizer, rig.layout(), state)?;
         let cuts = 0..rig.cuts().len();
-        let factors: Vec<f64> = cuts.map(|i| clip_factor(rig.norm(i), optimizer.clip)).collect();
-        let applied = factors.iter().map(|factor| step(R::from_f64(*factor))).collect();
-        Self { rig, state, factors, applied, unclipped: step(R::ONE) }
+        let factors = cuts.map(|i| optimizer.clip.factor(rig.norm(i))).collect();
+        Ok(Self { rig, state, factors, stretches })
+    }
+
+    /// Some parameter's decay is added to its gradient, so that the optimizer sees the sum.
+    pub(crate) fn is_decay_coupled(&self) -> bool {
+        self.stretches.iter().any(|stretch| stretch.rule.coupled_decay() > 0.0)
+    }
+
+    /// The gradient that the rules see at the parameters of `range`: times `factor`, coupled decay added.
+    pub(crate) fn seen(&self, index: usize, factor: f64, range: &Range<usize>, seen: &mut [R]) {
+        for Stretch { range: own, rule } in &self.stretches {
+            let common = own.start.max(range.start)..own.end.min(range.end);
+            if common.is_empty() {
+                continue;
+            }
+            let seen = &mut seen[common.start - range.start..common.end - range.start];
+            let (theta, g) =
+                (&self.state.params[common.clone()], &self.rig.gradient(index)[common]);
+            let decay = R::from_f64(rule.coupled_decay());
+            rule::with_decay(decay, R::from_f64(factor), theta, g, seen);
+        }
     }
 
     /// The clipping factor of the `index`-th cut.
@@ -97,20 +121,31 @@ impl<'a, 's, R: Real> Steps<'a, 's, R> {
     fn form(&self, layer: Layer, index: usize, range: Range<usize>, vector: &mut [R]) {
         let gradient = &self.rig.gradient(index)[range.clone()];
         let State { params, moments, .. } = self.state;
-        let mut update = |step: optim::Step<R>| {
-            let (first, second) = (&moments.first[range.clone()], &moments.second[range.clone()]);
-            let params = &params[range.clone()];
-            optim::adamw_update_by(step, params, first, second, gradient, vector);
+        let mut update = |factor: R| {
+            let (rules, step, whole) =
+                (&self.stretches, moments.step + 1, self.rig.gradient(index));
+            let (isa, m, v) = (Isa::detect(), &moments.first, &moments.second);
+            rule::update_on(isa, rules, step, factor, params, m, v, whole, range.clone(), vector);
         };
         match layer {
             Layer::Clipped if self.factors[index] < 1.0 => {
                 optim::scale_into(R::from_f64(self.factors[index]), gradient, vector);
             }
             Layer::Raw | Layer::Clipped => vector.copy_from_slice(gradient),
-            Layer::Applied => update(self.applied[index]),
-            Layer::Unclipped => update(self.unclipped),
+            Layer::Applied => update(R::from_f64(self.factors[index])),
+            Layer::Unclipped => update(R::ONE),
         }
     }
+}
+
+/// Every parameter's rule at the step that follows a state.
+pub(crate) fn stretches<R: Real>(
+    optimizer: &Optimizer,
+    layout: &Layout,
+    state: &State<R>,
+) -> Result<Vec<Stretch>, MeasureError> {
+    let placed = Placed::new(optimizer, layout).map_err(MeasureError::Unfit)?;
+    Ok(placed.stretches(optimizer, state.moments.step + 1))
 }
 
 /// The four graphs of the interaction, in its order of signs: `FF - FD - KF + KD`.

@@ -27,6 +27,7 @@ mod layers;
 mod measurement;
 mod median;
 pub mod memory;
+pub mod outside;
 mod panel;
 pub mod probe;
 mod reference;
@@ -50,7 +51,9 @@ pub use geometry::Geometry;
 pub use gradient::{GradientOptions, geometry_of_gradients, gradient};
 pub use gradient_seeds::seed_resultant;
 pub use gradient_vjp::action_norms;
-pub use groups::{ALL, Group, REDUNDANT, groups, groups_apart, is_redundant, pooled};
+pub use groups::{
+    ALL, Group, REDUNDANT, group_of, groups, groups_apart, groups_by, is_redundant, pooled,
+};
 pub use layers::{Layer, Steps};
 pub use measurement::{MeasureError, Measurement, measure};
 pub use rig::Rig;

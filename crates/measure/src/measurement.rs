@@ -60,11 +60,20 @@ pub enum Measurement {
     },
     /// Evaluation with the history of another trajectory of the panel.
     Donor {},
-    /// Ridge probes of the stored representations for the true velocity.
+    /// Ridge probes of the stored representations for a true quantity.
     Probe {
         /// On the observations of the reference subject instead of the policy's own.
         #[serde(default)]
         common: bool,
+        /// The tap of the true quantity [default: true_velocity].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<String>,
+        /// The tap of the observation: probed itself, and what a reference feeds [default: token].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
+        /// Taps and registers whose name ends so are what a layer stored [default: .stored].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stored: Option<String>,
     },
     /// Attention mass on earlier positions, per layer and head.
     Attention {},
@@ -104,7 +113,7 @@ impl Measurement {
 
     /// It compares with a second subject.
     pub fn needs_reference(&self) -> bool {
-        matches!(self, Self::Probe { common: true })
+        matches!(self, Self::Probe { common: true, .. })
     }
 }
 
@@ -180,13 +189,23 @@ pub fn measure(
         Measurement::Chain {} => chain::chain(&mut rig(&[])?, subject, &ChainOptions::default()),
         Measurement::Masking { windows } => memory::masking(subject, windows),
         Measurement::Donor {} => memory::donor(subject),
-        Measurement::Probe { common } => {
+        Measurement::Probe { common, target, token, stored } => {
             if *common && reference.is_none() {
                 let what = "a probe on common inputs needs a reference subject";
                 return Err(MeasureError::Unfit(what.to_owned()));
             }
             let reference = reference.filter(|_| *common);
-            probe::probe(subject, reference, &ProbeOptions::default())
+            let usual = ProbeOptions::default();
+            let named = |name: &Option<String>, usual| name.clone().unwrap_or(usual);
+            let options = ProbeOptions {
+                target: named(target, usual.target),
+                token: named(token, usual.token),
+                stored: named(stored, usual.stored),
+            };
+            if stored.is_some() {
+                options.check(subject.system.program())?;
+            }
+            probe::probe(subject, reference, &options)
         }
         Measurement::Attention {} => memory::attention(subject),
         Measurement::Reference {} => reference::reference(subject),
@@ -210,7 +229,7 @@ mod tests {
             Measurement::Chain {},
             Measurement::Masking { windows: vec![1] },
             Measurement::Donor {},
-            Measurement::Probe { common: true },
+            Measurement::Probe { common: true, target: None, token: None, stored: None },
             Measurement::Attention {},
             Measurement::Reference {},
             Measurement::InputWeight { parameter: "w".into(), columns: [0, 1] },
@@ -218,5 +237,15 @@ mod tests {
         for measurement in all {
             assert_eq!(serde_json::to_value(&measurement).unwrap()["kind"], measurement.kind());
         }
+    }
+
+    #[test]
+    fn a_probe_without_names_is_written_as_it_was() {
+        const OLD: &str = r#"{"kind":"probe","common":false}"#;
+        let probe: Measurement = serde_json::from_str(OLD).unwrap();
+        assert_eq!(serde_json::to_string(&probe).unwrap(), OLD);
+        let named = r#"{"kind":"probe","common":false,"target":"speed","stored":"hidden"}"#;
+        let probe: Measurement = serde_json::from_str(named).unwrap();
+        assert_eq!(serde_json::to_string(&probe).unwrap(), named);
     }
 }

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use backcut_engine::{Cut, Executor, Model, RollError, Rollout, Workspace, WrongLength};
+use backcut_engine::{Cut, Executor, Layout, Model, RollError, Rollout, Workspace, WrongLength};
 use backcut_kernels::Real;
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
@@ -113,6 +113,7 @@ impl<'s, R: Real> Rig<'s, R> {
     /// Rolls a batch and differentiates it under every cut.
     pub fn differentiate(&mut self, key: BatchKey) -> Result<(), MeasureError> {
         self.system.fill_batch(key, &mut self.rollout)?;
+        self.workspace.draw(key.draw());
         self.differentiate_filled(|source| MeasureError::Roll { update: key.update + 1, source })
     }
 
@@ -206,6 +207,11 @@ impl<'s, R: Real> Rig<'s, R> {
         })
     }
 
+    /// Where every parameter lies.
+    pub(crate) fn layout(&self) -> &Layout {
+        self.model.program().layout()
+    }
+
     /// Lends storage for a measurement against the optimizer's scale.
     pub(crate) fn take_space(&mut self) -> Space {
         self.space.take().unwrap_or_default()
@@ -226,13 +232,13 @@ impl<'s, R: Real> Rig<'s, R> {
         }
     }
 
-    /// What clipping and AdamW make of the gradients from `state`, which stays as it is.
+    /// What clip and optimizer make of the gradients from `state`, which stays as it is.
     pub fn steps<'a>(
         &'a self,
         optimizer: &Optimizer,
         state: &'a State<R>,
     ) -> Result<Steps<'a, 's, R>, MeasureError> {
         self.check_state(state)?;
-        Ok(Steps::new(self, optimizer, state))
+        Steps::new(self, optimizer, state)
     }
 }

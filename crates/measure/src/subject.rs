@@ -13,8 +13,8 @@ pub struct Subject<'a> {
     pub system: &'a dyn System<f32>,
     /// Parameters, moments, and the count of updates.
     pub state: &'a State<f32>,
-    /// Clipping and AdamW, as they would be applied next.
-    pub optimizer: Optimizer,
+    /// Clip and optimizer, as they would be applied next.
+    pub optimizer: &'a Optimizer,
     /// The batch of the next update: seed and stream of the arm, `update = state.update`.
     pub key: BatchKey,
 }
@@ -26,7 +26,7 @@ impl<'a> Subject<'a> {
             executor,
             system: restored.built.system(),
             state: &restored.state,
-            optimizer: restored.header.config.optimizer,
+            optimizer: restored.optimizer(),
             key: restored.next_batch(),
         }
     }

@@ -47,7 +47,7 @@ pub fn update(
     let mut lists = Vec::with_capacity(options.windows.max(1));
     for key in windows(subject.key, options.windows) {
         rig.differentiate(key)?;
-        lists.push(updates_of_gradients(rig, subject.state, &subject.optimizer, options.scales)?);
+        lists.push(updates_of_gradients(rig, subject.state, subject.optimizer, options.scales)?);
     }
     Ok(summarise(&lists, "windows"))
 }
@@ -66,11 +66,13 @@ pub fn updates_of_gradients<R: Real>(
     if let Some(history) = &mut history {
         findings.extend(history.report(rig.groups()));
     }
-    let signs = history.as_ref().map(|history| Signs::new(rig, history, &steps, &state.moments));
+    let signs = history.as_ref().map(|history| Signs::new(rig, history, &steps, state));
     for (index, &cut) in rig.cuts().iter().enumerate() {
         let factor = steps.factor(index);
         let mut finding = Finding::new("clip.factor", cut, ALL, factor);
-        if factor >= 1.0 {
+        if !optimizer.clip.is_on() {
+            "this optimizer has no clip".clone_into(&mut finding.note);
+        } else if factor >= 1.0 {
             "not clipped".clone_into(&mut finding.note);
         }
         findings.push(finding);
@@ -195,14 +197,14 @@ fn placement(
         }
     };
     let (distances, references) = (sums.distances(a, b), sums.squares(b));
-    let kept = groups.iter().zip(distances).filter(|(group, _)| !group.is_apart());
+    let kept = groups.iter().zip(distances).filter(|(group, _)| !group.is_apart);
     let total = kept.fold(0.0, |total, (_, distance)| total + distance);
     let mut findings = Vec::with_capacity(2 * groups.len() + 1);
     for (i, group) in groups.iter().enumerate() {
         let part = group.name.as_str();
         findings.push(apart(part, distances[i], references[i]));
         let share = quantity("placement-share");
-        findings.push(if group.is_apart() {
+        findings.push(if group.is_apart {
             Finding::undefined(share, pair, part, "set apart: no output sees these parameters")
         } else if total > 0.0 {
             Finding::new(share, pair, part, distances[i] / total)

@@ -2,8 +2,9 @@
 
 use backcut_engine::Cut;
 use backcut_kernels::hash;
-use backcut_training::{Optimizer, State, clip_factor, step_in_place};
+use backcut_training::{State, step_in_place};
 
+use crate::layers::stretches;
 use crate::measurement::MeasureError;
 use crate::rig::Rig;
 use crate::subject::Subject;
@@ -19,9 +20,8 @@ pub fn replayed_hash(rig: &mut Rig<f32>, subject: &Subject, cut: Cut) -> Result<
     rig.differentiate(subject.key)?;
     let State { params, moments, .. } = subject.state;
     let (mut theta, mut moments) = (params.clone(), moments.clone());
-    let Optimizer { clip, .. } = subject.optimizer;
-    let adamw = subject.optimizer.at(moments.step + 1);
-    let factor = clip_factor(rig.norm(index), clip) as f32;
-    step_in_place(&adamw, factor, &mut theta, &mut moments, rig.gradient(index));
+    let rules = stretches(subject.optimizer, rig.layout(), subject.state)?;
+    let factor = subject.optimizer.clip.factor(rig.norm(index)) as f32;
+    step_in_place(&rules, factor, &mut theta, &mut moments, rig.gradient(index));
     Ok(hash::hash_values(0, &theta))
 }

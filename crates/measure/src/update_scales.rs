@@ -1,17 +1,18 @@
-//! Gradients against the optimizer's own scale: why AdamW enlarges one difference and swallows another.
+//! Gradients against the optimizer's own scale: why Adam enlarges one difference and swallows another.
 //!
 //! The scale of a weight is `sqrt(vhat)`, its second moment **before** the update, corrected for its bias;
-//! before the first update there is none, and what needs it is undefined there. The direction of AdamW
-//! is `mhat / (sqrt(vhat) + eps)` **after** the update, without weight decay. A gradient that dominates
+//! before the first update there is none, SGD never has one, and what needs it is undefined there. The
+//! direction of Adam and AdamW is `mhat / (sqrt(vhat) + eps)` **after** the update, without weight decay. A gradient that dominates
 //! both moments brings `|mhat| / sqrt(vhat)` to the limit
 //! `(1 - b1) / (1 - b1^t) * sqrt((1 - b2^t) / (1 - b2))` whatever its size (1 for the betas 0.9 and 0.99 at
 //! late steps, 3.2 for 0.9 and 0.999). A weight is *saturated* above 0.9 of that: a saturated direction is
-//! close to the gradient's sign.
+//! close to the gradient's sign. SGD's direction is its velocity after the update. Decay that is added to
+//! the gradient (Adam's and SGD's, not AdamW's) is part of both the gradient and the direction here.
 
 use backcut_engine::Cut;
 use backcut_kernels::Real;
 use backcut_kernels::optim::{self, history};
-use backcut_training::{AdamWSettings, Optimizer, State};
+use backcut_training::{AdamWSettings, Optimizer, Rule, State};
 
 use crate::finding::Finding;
 use crate::geometry::part_names;
@@ -20,6 +21,8 @@ use crate::median::Medians;
 use crate::rig::Rig;
 
 pub(crate) const NO_HISTORY: &str = "no second moment before update 1";
+/// Why SGD lacks what is measured against a scale.
+pub(crate) const NO_SCALE: &str = "not defined for SGD: it keeps no second moment";
 
 /// Storage that a rig keeps from state to state.
 #[derive(Default)]
@@ -31,21 +34,35 @@ pub(crate) struct Space {
 
 /// The second moment's scale before an update.
 pub(crate) struct History {
-    pub adamw: AdamWSettings,
-    /// Its `root` is `sqrt(vhat)`; empty before the first update.
+    /// The rule of the step that follows.
+    pub rule: Rule,
+    /// Its `root` is `sqrt(vhat)`; empty before the first update, and under SGD.
     space: Space,
 }
 
 impl History {
     pub fn new<R: Real>(state: &State<R>, optimizer: &Optimizer, mut space: Space) -> Self {
-        let adamw = optimizer.at(state.moments.step + 1);
+        let rule = optimizer.at(state.moments.step + 1);
         let second = &state.moments.second;
-        let len = if state.moments.step > 0 { second.len() } else { 0 };
+        let moments = rule.moments().filter(|_| state.moments.step > 0);
+        let len = if moments.is_some() { second.len() } else { 0 };
         space.root.resize(len, 0.0);
         space.ratios.resize(second.len(), 0.0);
-        let unbias = unbias(adamw.beta2, state.moments.step) as f32;
-        history::root(unbias, second, &mut space.root);
-        Self { adamw, space }
+        if let Some(AdamWSettings { beta2, .. }) = moments {
+            let unbias = unbias(beta2, state.moments.step) as f32;
+            history::root(unbias, second, &mut space.root);
+        }
+        Self { rule, space }
+    }
+
+    /// Why there is no scale, where there is none.
+    pub fn reason(&self) -> &'static str {
+        if self.rule.moments().is_some() { NO_HISTORY } else { NO_SCALE }
+    }
+
+    /// Adam's epsilon; a rule without one has no scale to add it to either.
+    pub fn eps(&self) -> f32 {
+        self.rule.moments().map_or(0.0, |moments| moments.eps as f32)
     }
 
     pub fn into_space(self) -> Space {
@@ -60,10 +77,11 @@ impl History {
     /// Medians of the scale itself; no cut plays a part.
     pub fn report(&mut self, groups: &[Group]) -> Vec<Finding> {
         const NAME: &str = "moment.scale";
+        let why = self.reason();
         let Space { root, medians, .. } = &mut self.space;
         if root.is_empty() {
             return part_names(groups)
-                .map(|part| Finding::undefined(NAME, "", part, NO_HISTORY))
+                .map(|part| Finding::undefined(NAME, "", part, why))
                 .collect();
         }
         let of_group = |g: &Group| medians.of_ranges(root, &g.ranges);
@@ -85,16 +103,17 @@ impl History {
     ) -> Vec<Finding> {
         const NAMES: [&str; 2] = ["rho.median", "rho.above-one"];
         let name = cut.to_string();
+        let (why, eps) = (self.reason(), self.eps());
         let Space { root, ratios, medians } = &mut self.space;
         if root.is_empty() {
             let undefined = |quantity| {
                 let name = &name;
-                let finding = move |part| Finding::undefined(quantity, name, part, NO_HISTORY);
+                let finding = move |part| Finding::undefined(quantity, name, part, why);
                 part_names(groups).map(finding)
             };
             return NAMES.into_iter().flat_map(undefined).collect();
         }
-        let (eps, kappa) = (self.adamw.eps as f32, factor as f32);
+        let kappa = factor as f32;
         let mut findings = Vec::with_capacity(2 * groups.len() + 2);
         let mut report = |part: &str, median: f64, above: u32, count: usize| {
             findings.push(Finding::new(NAMES[0], &name, part, median));
@@ -109,7 +128,7 @@ impl History {
                 above += history::ratio(kappa, eps, g, root, &mut ratios[range]);
             }
             report(&group.name, medians.of_ranges(ratios, &group.ranges), above, group.len());
-            if !group.is_apart() {
+            if !group.is_apart {
                 above_in_all += above;
                 all += group.len();
             }
@@ -134,7 +153,7 @@ pub(crate) fn added_ratios<R: Real>(
 ) -> Vec<Finding> {
     const NAME: &str = "added.ratio";
     let pair = format!("{} - {}", rig.cuts()[kept], rig.cuts()[dropped]);
-    let eps = history.adamw.eps as f32;
+    let (why, eps) = (history.reason(), history.eps());
     let (a, b) = (rig.gradient(kept), rig.gradient(dropped));
     let Space { root, ratios, medians } = &mut history.space;
     let groups = rig.groups();
@@ -150,7 +169,7 @@ pub(crate) fn added_ratios<R: Real>(
             return Finding::undefined(NAME, &pair, &part.name, "the two agree in every bit here");
         }
         if root.is_empty() {
-            return Finding::undefined(NAME, &pair, &part.name, NO_HISTORY);
+            return Finding::undefined(NAME, &pair, &part.name, why);
         }
         for range in part.ranges.iter().cloned() {
             let (a, b, root) = (&a[range.clone()], &b[range.clone()], &root[range.clone()]);

@@ -35,7 +35,7 @@ enum What {
 
 impl What {
     /// Numbers that pass zero are compared as one plus themselves.
-    fn from_one(self) -> bool {
+    fn counts_from_one(self) -> bool {
         matches!(self, Self::Excess | Self::Masking | Self::Spread | Self::Clipped)
     }
 }
@@ -143,7 +143,7 @@ fn candidate(study: &Study, name: &str, targets: &[Targets]) -> Candidate {
                 What::Token => measured("probe.r2_common"),
                 What::Weights => measured("input_weight.norm"),
             };
-            let one = f64::from(u8::from(target.what.from_one()));
+            let one = f64::from(u8::from(target.what.counts_from_one()));
             let ratio = ours.map(|ours| (one + ours) / (one + paper));
             let mismatch = ratio.filter(|r| *r > 0.0).map(f64::ln);
             let (group, condition) = (target.group.clone(), condition.clone());

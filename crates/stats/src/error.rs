@@ -8,12 +8,22 @@ use std::borrow::Cow;
 use backcut_text::Hinted;
 use thiserror::Error;
 
+use crate::table::with_point;
+
 /// What is wrong; completes "failed to ...".
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum StatsError {
     /// The bytes are not a table.
     #[error("read the table: {0}")]
     Unreadable(String),
+    /// The columns are separated by something else.
+    #[error("read the table: {what}")]
+    Separator {
+        /// What was found and what was wanted.
+        what: String,
+        /// What was found.
+        separator: char,
+    },
     /// A column that the request needs is not there.
     #[error("find {what} `{name}` in the table (it has: {available})")]
     MissingColumn {
@@ -129,12 +139,22 @@ impl Hinted for StatsError {
     fn hint(&self) -> Cow<'_, str> {
         match self {
             Self::Unreadable(_) => "give a CSV or Parquet table with a header",
+            Self::Separator { separator: ';', .. } => {
+                "add --separator ';', and --decimal-comma if numbers are written 1,5"
+            }
+            Self::Separator { separator: '\t', .. } => "add --separator tab",
+            Self::Separator { .. } => "leave --separator out",
             Self::MissingColumn { what: "the source column", .. } => "name it with --source COLUMN",
+            Self::MissingColumn { what: "the arm column", .. } => "name it with --arm COLUMN",
+            Self::MissingColumn { what: "the value column", .. } => "name it with --value COLUMN",
             Self::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
             Self::Unpaired { .. } => {
                 "complete the table, or leave those sources out with --drop-incomplete"
             }
             Self::Duplicate { .. } => "each source has one value per cell; remove one of the rows",
+            Self::NotFinite { text, .. } if with_point(text).is_some() => {
+                "if that is a decimal comma, add --decimal-comma"
+            }
             Self::NotFinite { .. } => "leave a missing value empty; failed runs are not numbers",
             Self::Syntax { .. } => "write cells in brackets, as in \"[F_SG@0.20] - [FF@0.20]\"",
             Self::Parameter { name: "contrasts", .. } => {

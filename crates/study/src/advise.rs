@@ -229,13 +229,15 @@ fn groups(arms: &[Arm]) -> Vec<Group<'_>> {
     };
     let alike = |a: &Arm, b: &Arm| {
         a.grid == b.grid
+            && b.program.is_none()
             && a.from == b.from
             && a.updates == b.updates
             && a.stream == b.stream
             && a.optimizer == b.optimizer
             && others_than_window(a) == others_than_window(b)
     };
-    let is_full = |arm: &&Arm| arm.cut.to_string() == "FF" && window(arm).is_none();
+    let is_full =
+        |arm: &&Arm| arm.program.is_none() && arm.cut.to_string() == "FF" && window(arm).is_none();
     let mut groups: Vec<Group> = Vec::new();
     for full in arms.iter().filter(is_full) {
         let others: Vec<&Arm> =

@@ -28,7 +28,7 @@ pub fn analysis(results: &Results, ledger: &Ledger) -> Vec<AnalysisRow> {
     let units = results.plan.units.iter().zip(&results.summaries);
     let there: HashMap<Hash, Used> = units
         .filter_map(|(unit, summary)| {
-            let Summary { content, head, .. } = *summary.as_ref()?;
+            let &Summary { content, head, .. } = summary.as_ref()?;
             Some((unit.id, Used { unit: unit.id, content, head }))
         })
         .collect();

@@ -36,7 +36,11 @@ pub struct Owner {
 impl Owner {
     /// This process.
     pub fn this() -> Self {
-        let process = std::process::id();
+        Self::of(std::process::id())
+    }
+
+    /// A process of this machine.
+    pub(crate) fn of(process: u32) -> Self {
         let began = began(process).unwrap_or(0);
         Self { host: read_line("/proc/sys/kernel/hostname"), machine: machine(), process, began }
     }

@@ -4,29 +4,30 @@
 //! the other tables are a function of the definitions alone: however often a run was killed, they come
 //! out byte for byte the same.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+mod files;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use backcut_ledger::Hash;
 use backcut_measure::Finding;
 use backcut_tables::rows::{
-    AnalysisRow, ComparisonRow, EvaluationRow, FreezeRow, MeasurementRow, PlanRow, ProvenanceRow,
-    UnitRow,
+    AnalysisRow, ComparisonRow, EvaluationRow, MeasurementRow, PlanRow, ProvenanceRow, UnitRow,
 };
-use backcut_tables::{Row, UnitState, Work, names};
+use backcut_tables::{UnitState, Work};
 use serde_json::{Value as Json, json};
 
 use crate::analyse;
 use crate::commit;
 use crate::error::StudyError;
-use crate::freezes::{Beside, freezes};
 use crate::plan::{Place, Plan};
 use crate::status::{counts, states};
-use crate::store::{Recorded, Store, publish};
+use crate::store::{Recorded, Store};
 use crate::study::Study;
 use crate::summary::{OutcomeSummary, Summary};
 use crate::unit::UnitId;
+
+pub(crate) use files::Files;
+pub use files::{frozen_here, write};
 
 /// Everything that tables are made from.
 pub struct Results<'a> {
@@ -76,26 +77,47 @@ impl<'a> Results<'a> {
     /// The evaluation error of a place at an update (its last by default).
     pub fn error(&self, place: &Place, at: Option<u64>) -> Option<f64> {
         let at = at.unwrap_or(self.study.arms[place.arm as usize].updates);
-        let OutcomeSummary::Trained { evaluations, .. } = self.outcome(place)? else { return None };
+        let (OutcomeSummary::Trained { evaluations, .. } | OutcomeSummary::Ran { evaluations, .. }) =
+            self.outcome(place)?
+        else {
+            return None;
+        };
         evaluations.iter().find(|(update, _)| *update == at).map(|(_, mean)| *mean)
     }
 
     /// A measured quantity (`name`, `name/part` or `name/part/cut`) of a place. The outer `None` says
     /// that this place measures something else.
     pub fn quantity(&self, place: &Place, quantity: &str, at: Option<u64>) -> Option<Option<f64>> {
-        let measured = &self.study.measured[place.measured? as usize];
-        if at.is_some_and(|at| at != measured.update) {
+        let update = self.measured_at(place)?;
+        if at.is_some_and(|at| at != update) {
             return None;
         }
         let mut parts = quantity.splitn(3, '/');
         let (name, part, cut) = (parts.next()?, parts.next(), parts.next());
-        let Some(OutcomeSummary::Measured { findings }) = self.outcome(place) else {
-            return Some(None);
-        };
+        let Some(findings) = self.findings(place) else { return Some(None) };
         let found = findings.iter().find(|f| {
             f.quantity == name && part.is_none_or(|p| f.part == p) && cut.is_none_or(|c| f.cut == c)
         });
         found.map(|f| f.value)
+    }
+
+    /// The update at which a place has findings; none if it has no such.
+    fn measured_at(&self, place: &Place) -> Option<u64> {
+        let arm = &self.study.arms[place.arm as usize];
+        match place.measured {
+            Some(m) => Some(self.study.measured[m as usize].update),
+            None => arm.program.is_some().then_some(arm.updates),
+        }
+    }
+
+    /// What was found in a place, if its unit is done.
+    fn findings(&self, place: &Place) -> Option<&[Finding]> {
+        match self.outcome(place)? {
+            OutcomeSummary::Measured { findings } | OutcomeSummary::Ran { findings, .. } => {
+                Some(findings)
+            }
+            OutcomeSummary::Trained { .. } | OutcomeSummary::Failed { .. } => None,
+        }
     }
 
     /// The endpoints of a cell, one per source.
@@ -106,7 +128,8 @@ impl<'a> Results<'a> {
 
     /// All tables. `parts` narrows `measurements.csv` to findings of these parts; none means all.
     pub fn tables(&self, store: &Store, parts: &[String]) -> Result<Tables, StudyError> {
-        let is_measured = self.plan.places.iter().any(|p| p.measured.is_some());
+        let has_found = |p: &Place| self.findings(p).is_some_and(|found| !found.is_empty());
+        let is_measured = self.plan.places.iter().any(|p| p.measured.is_some() || has_found(p));
         Ok(Tables {
             endpoints: self.endpoints(),
             curves: self.curves(),
@@ -150,7 +173,14 @@ impl<'a> Results<'a> {
     fn curves(&self) -> Vec<EvaluationRow> {
         let mut rows = Vec::new();
         for place in self.trained() {
-            let updates = &self.study.arms[place.arm as usize].evaluations;
+            let asked = self.study.arms[place.arm as usize].evaluations.iter().copied();
+            // A program may answer with more points than it was asked for.
+            let updates: Vec<u64> = match self.outcome(place) {
+                Some(OutcomeSummary::Ran { evaluations, .. }) => {
+                    evaluations.iter().map(|(update, _)| *update).collect()
+                }
+                _ => asked.collect(),
+            };
             rows.extend(updates.iter().map(|&update| self.evaluation(place, update)));
         }
         rows
@@ -211,7 +241,7 @@ impl<'a> Results<'a> {
     fn provenance(&self) -> Vec<ProvenanceRow> {
         let units = self.plan.units.iter().zip(&self.summaries);
         let row = |(unit, summary): (&crate::plan::Unit, &Option<Summary>)| {
-            let Summary { content, head, seconds, .. } = *summary.as_ref()?;
+            let &Summary { content, head, seconds, .. } = summary.as_ref()?;
             Some(ProvenanceRow { unit: unit.id, content, head, seconds })
         };
         units.filter_map(row).collect()
@@ -220,16 +250,17 @@ impl<'a> Results<'a> {
     fn measurements(&self, parts: &[String]) -> Vec<MeasurementRow> {
         let mut rows = Vec::new();
         for place in &self.plan.places {
-            let Some(m) = place.measured else { continue };
-            let item = &self.study.measured[m as usize];
+            let Some(update) = self.measured_at(place) else { continue };
+            let kind =
+                place.measured.map_or("findings", |m| self.study.measured[m as usize].what.kind());
             let (cell, source) = self.study.cell(place);
             let (state, note) = self.state(place);
             let nothing = MeasurementRow {
                 source: source.to_string(),
                 arm: cell.arm.to_owned(),
                 condition: cell.condition.to_owned(),
-                update: item.update,
-                quantity: item.what.kind().to_owned(),
+                update,
+                quantity: kind.to_owned(),
                 cut: None,
                 part: None,
                 value: None,
@@ -238,10 +269,7 @@ impl<'a> Results<'a> {
                 // Enough to find it in units.csv; a table of findings repeats it on every row.
                 unit: self.unit(place).short(),
             };
-            let findings = match self.outcome(place) {
-                Some(OutcomeSummary::Measured { findings }) => findings.as_slice(),
-                _ => &[],
-            };
+            let findings = self.findings(place).unwrap_or_default();
             if findings.is_empty() {
                 rows.push(nothing.clone());
             }
@@ -290,7 +318,25 @@ impl<'a> Results<'a> {
         if !parts.is_empty() {
             about["measurement parts"] = json!(parts);
         }
+        if self.study.arms.iter().any(|arm| arm.program.is_some()) {
+            about["programs"] = self.programs();
+        }
         Ok(about)
+    }
+}
+
+impl Results<'_> {
+    /// What programs reported of themselves, with the number of units that did.
+    fn programs(&self) -> Json {
+        let mut seen: BTreeMap<String, (usize, Json)> = BTreeMap::new();
+        for summary in self.summaries.iter().flatten().filter(|s| !s.provenance.is_empty()) {
+            let value = Json::Object(summary.provenance.clone());
+            let key = backcut_ledger::canonical_value(&value);
+            seen.entry(key).or_insert((0, value)).0 += 1;
+        }
+        seen.into_values()
+            .map(|(units, said)| json!({ "units": units, "provenance": said }))
+            .collect()
     }
 }
 
@@ -313,115 +359,4 @@ pub struct Tables {
     pub plans: Vec<PlanRow>,
     /// Endpoints of unpaired sources.
     pub comparisons: Vec<ComparisonRow>,
-}
-
-/// What a folder of tables consists of.
-pub(crate) struct Files {
-    /// Names and bytes, in the order of their names.
-    pub(crate) files: BTreeMap<String, Vec<u8>>,
-}
-
-impl Files {
-    /// The files of a study's tables.
-    pub(crate) fn new(
-        tables: &Tables,
-        about: &Json,
-        with_parquet: bool,
-    ) -> Result<Self, StudyError> {
-        let mut files = Self { files: BTreeMap::new() };
-        files.table(names::ENDPOINTS, &tables.endpoints, with_parquet)?;
-        files.table(names::CURVES, &tables.curves, with_parquet)?;
-        files.table(names::UNITS, &tables.units, with_parquet)?;
-        files.table(names::PROVENANCE, &tables.provenance, with_parquet)?;
-        files.table(names::ANALYSIS, &tables.analysis, with_parquet)?;
-        if let Some(rows) = &tables.measurements {
-            files.table(names::MEASUREMENTS, rows, with_parquet)?;
-        }
-        if !tables.plans.is_empty() {
-            files.table(names::PLANS, &tables.plans, with_parquet)?;
-        }
-        if !tables.comparisons.is_empty() {
-            files.table(names::COMPARISONS, &tables.comparisons, with_parquet)?;
-        }
-        files.files.insert("about.json".to_owned(), format!("{about:#}\n").into_bytes());
-        Ok(files)
-    }
-
-    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "only Parquet asks"))]
-    fn table<R: Row>(
-        &mut self,
-        name: &str,
-        rows: &[R],
-        with_parquet: bool,
-    ) -> Result<(), StudyError> {
-        let wrong = |error| StudyError::bug(format!("no table {name}: {error}"));
-        let bytes = backcut_tables::to_csv(rows).map_err(wrong)?;
-        self.files.insert(format!("{name}.csv"), bytes);
-        #[cfg(feature = "parquet")]
-        if with_parquet {
-            let bytes = backcut_tables::to_parquet(name, rows).map_err(wrong)?;
-            self.files.insert(format!("{name}.parquet"), bytes);
-        }
-        Ok(())
-    }
-
-    /// `SHA256SUMS`.
-    fn sums(&self) -> String {
-        let line = |(name, bytes): (&String, &Vec<u8>)| format!("{}  {name}\n", Hash::of(bytes));
-        self.files.iter().map(line).collect()
-    }
-}
-
-/// Writes tables into a folder, with their SHA-256 in `SHA256SUMS`; one level up, beside the tables of
-/// other studies, the ledger and what became of everything that it froze.
-pub fn write(
-    tables: &Tables,
-    about: &Json,
-    store: &Store,
-    folder: &Path,
-    with_parquet: bool,
-) -> Result<(), StudyError> {
-    let files = Files::new(tables, about, with_parquet)?;
-    remove_former(folder, &files)?;
-    for (name, bytes) in &files.files {
-        publish(&folder.join(name), bytes)?;
-    }
-    publish(&folder.join("SHA256SUMS"), files.sums().as_bytes())?;
-    let ledger = store.ledger();
-    if let (Ok(bytes), Some(above)) = (backcut_files::read(&ledger), folder.parent()) {
-        publish(&above.join("ledger.jsonl"), &bytes)?;
-        let rows = frozen_here(store, above)?;
-        let bytes = backcut_tables::to_csv(&rows).map_err(StudyError::bug)?;
-        publish(&above.join(format!("{}.csv", names::FREEZES)), &bytes)?;
-    }
-    Ok(())
-}
-
-/// Removes tables of an earlier collection that this one does not make again: they would be out of date.
-fn remove_former(folder: &Path, files: &Files) -> Result<(), StudyError> {
-    let Ok(sums) = backcut_files::read_text(&folder.join("SHA256SUMS")) else { return Ok(()) };
-    let former = sums.lines().filter_map(|line| Some(line.split_once("  ")?.1));
-    for name in former.filter(|name| !files.files.contains_key(*name)) {
-        // A name that is a path is not one that a collection wrote.
-        if Path::new(name).components().count() != 1 {
-            continue;
-        }
-        let path = folder.join(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(StudyError::io(&path)(error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Everything that the ledger of a results folder froze; `tables` holds the folders of tables.
-pub fn frozen_here(store: &Store, tables: &Path) -> Result<Vec<FreezeRow>, StudyError> {
-    let recorded: BTreeSet<Hash> = store.scan()?.into_keys().collect();
-    let (ledger, planned) = (commit::ledger(store)?, commit::known(store)?);
-    let has_records = !recorded.is_empty() || !planned.is_empty();
-    let recorded = has_records.then_some(&recorded);
-    Ok(freezes(&ledger, &Beside { recorded, tables, planned: &planned }))
 }

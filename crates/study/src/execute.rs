@@ -1,4 +1,4 @@
-//! One unit, computed: train or measure, save now and then, leave a record.
+//! One unit, computed: train, measure or have a program do it, save now and then, leave a record.
 //!
 //! **Short units cost nothing extra.** A unit's saved state is written only after it has computed for a
 //! while ([`Context::save_after`]); a two-second unit that is killed starts again. The order of a saved
@@ -17,6 +17,7 @@ use backcut_training::{
     Branch, Panel, RunConfig, Snapshot, State, TrainError, Training, ValidRun, log, panels, sha256,
 };
 
+use crate::command::{self, Replay, Surroundings};
 use crate::error::StudyError;
 use crate::parent::Parent;
 use crate::record::{Evaluation, KeptFile, Outcome, Record, Started};
@@ -38,6 +39,8 @@ pub struct Context<'a> {
     pub save_after: Duration,
     /// Save and stop as soon as this is set.
     pub stop: &'a AtomicBool,
+    /// Where a program runs and how long, for a unit that one computes.
+    pub surroundings: Option<Surroundings>,
 }
 
 impl Context<'_> {
@@ -77,6 +80,7 @@ pub fn execute(
             record.seconds = began.elapsed().as_secs_f64();
             Ok(Ended::Recorded(Box::new(record)))
         }
+        Definition::Command(what) => command::execute(context, what, progress),
     }
 }
 
@@ -123,7 +127,7 @@ impl<'a> TrainingUnit<'a> {
             None => (None, State::initial(built.system(), run.seed), None),
             Some(from) => {
                 let parent = context.parent(from)?;
-                let Branch { start, state } = parent.state.branch(&built);
+                let Branch { start, state } = parent.state.branch(&built, &run.optimizer);
                 (Some(start), state, Some(parent.started))
             }
         };
@@ -257,7 +261,7 @@ pub fn conclude(store: &Store, before: Option<&Record>, now: &Record) -> Result<
     };
     match before.or(found.as_ref()) {
         Some(before) if before.recorded() == Recorded::Done => {
-            if before.content != now.content {
+            if before.content != now.content && is_repeatable(&now.definition) {
                 let path = store.record(&now.unit, Recorded::Done);
                 return Err(StudyError::damaged(&path, "computed again, it came out differently"));
             }
@@ -278,7 +282,19 @@ pub fn conclude(store: &Store, before: Option<&Record>, now: &Record) -> Result<
         }
         _ => now.save(store)?,
     }
+    // What a program has saved by its limit is worth another attempt with a longer one.
+    if now.ran.as_ref().is_some_and(|ran| ran.timed_out) {
+        return Ok(());
+    }
     remove_folder(store.work(&now.unit).path())
+}
+
+/// Whether a unit computed again must come out the same: programs may say that theirs do not.
+fn is_repeatable(definition: &Definition) -> bool {
+    match definition {
+        Definition::Command(what) => what.replay == Replay::Bitwise,
+        Definition::Train(_) | Definition::Measure(_) => true,
+    }
 }
 
 /// The files of two records of one unit: studies may keep different states of it.

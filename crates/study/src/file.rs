@@ -4,14 +4,15 @@
 //! that what was written can run; the schema for editors is derived from these very types.
 
 use backcut_measure::Measurement;
-use backcut_systems::{Optimizer, Schedule};
 use backcut_text::nearest;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::command::Replay;
 use crate::error::StudyError;
+pub use crate::optimizer_table::OptimizerTable;
 use crate::universe::{Factors, Universe};
 
 /// A study file.
@@ -72,60 +73,30 @@ pub struct StudyFile {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SystemTable {
-    /// Its name.
-    pub name: String,
+    /// Its name; left out where a command computes.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A program of your own that computes units, and its words: see docs/your-program.md.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// Files that decide what the command computes, relative to this one; those among its words are known.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Seconds after which the command is ended and its unit has failed [default: no limit].
+    #[serde(default)]
+    pub timeout: Option<f64>,
+    /// How the command's results come out again [default: bitwise].
+    #[serde(default)]
+    pub replay: Option<Replay>,
+    /// What the command's value is, in words [default: value].
+    #[serde(default)]
+    pub error: Option<String>,
+    /// The unit of that value.
+    #[serde(default)]
+    pub unit: Option<String>,
     /// Settings that differ from its defaults, in all conditions.
     #[serde(default)]
     pub settings: Map<String, Value>,
-}
-
-/// Optimizer settings that differ from the system's own.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OptimizerTable {
-    /// Threshold of the global-norm clip.
-    pub clip: Option<f64>,
-    /// Learning rate.
-    pub rate: Option<f64>,
-    /// Decay of AdamW's first moment.
-    pub beta1: Option<f64>,
-    /// Decay of AdamW's second moment.
-    pub beta2: Option<f64>,
-    /// AdamW's epsilon.
-    pub eps: Option<f64>,
-    /// Decoupled weight decay.
-    pub decay: Option<f64>,
-    /// How the rate changes.
-    pub schedule: Option<Schedule>,
-}
-
-impl OptimizerTable {
-    /// These departures, and where they say nothing, others.
-    pub(crate) fn before(&self, others: &Self) -> Self {
-        Self {
-            clip: self.clip.or(others.clip),
-            rate: self.rate.or(others.rate),
-            beta1: self.beta1.or(others.beta1),
-            beta2: self.beta2.or(others.beta2),
-            eps: self.eps.or(others.eps),
-            decay: self.decay.or(others.decay),
-            schedule: self.schedule.or(others.schedule),
-        }
-    }
-
-    /// These departures from an optimizer.
-    pub fn over(&self, mut optimizer: Optimizer) -> Result<Optimizer, StudyError> {
-        let set = |slot: &mut f64, value: Option<f64>| *slot = value.unwrap_or(*slot);
-        set(&mut optimizer.clip, self.clip);
-        set(&mut optimizer.adamw.rate, self.rate);
-        set(&mut optimizer.adamw.beta1, self.beta1);
-        set(&mut optimizer.adamw.beta2, self.beta2);
-        set(&mut optimizer.adamw.eps, self.eps);
-        set(&mut optimizer.adamw.decay, self.decay);
-        optimizer.schedule = self.schedule.or(optimizer.schedule);
-        optimizer.check().map_err(|what| StudyError::invalid(what, "correct [optimizer]"))?;
-        Ok(optimizer)
-    }
 }
 
 /// The seeds of a study.
@@ -149,8 +120,9 @@ pub struct Sources {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArmTable {
-    /// The backward graph, as `FF`, `F_SG` or `SEG-8`.
-    pub cut: String,
+    /// The backward graph, as `FF`, `F_SG` or `SEG-8`; needed unless a command computes.
+    #[serde(default)]
+    pub cut: Option<String>,
     /// Settings of the system that this arm changes, under every condition.
     #[serde(default)]
     pub settings: Map<String, Value>,

@@ -2,7 +2,8 @@
 //!
 //! `like = ["configuration.toml", "../c5.toml"]` fills every top-level key that a file leaves out from the first file
 //! that has it. So a programme can be run under another configuration without a second copy of any of its arms or
-//! contrasts. Reused studies are looked for beside the file that says `like`, not beside the one that it is like.
+//! contrasts. Reused studies and the files of a command are
+//! looked for beside the file that says `like`, not beside the one that it is like.
 
 use std::path::Path;
 
@@ -55,7 +56,24 @@ impl StudyFile {
                 *ours = theirs;
             }
         }
-        let Self { name, title, note, system, optimizer, sources, conditions, .. } = other;
+        let Self {
+            name,
+            title,
+            like: _, // taken out before
+            note,
+            system,
+            optimizer,
+            sources,
+            conditions,
+            evaluate_every,
+            arms,
+            reuse,
+            measurements,
+            families,
+            comparisons,
+            factors,
+            universes,
+        } = other;
         take(&mut self.name, name);
         take(&mut self.title, title);
         take(&mut self.note, note);
@@ -63,14 +81,14 @@ impl StudyFile {
         take(&mut self.optimizer, optimizer);
         take(&mut self.sources, sources);
         take(&mut self.conditions, conditions);
-        take(&mut self.evaluate_every, other.evaluate_every);
-        take(&mut self.arms, other.arms);
-        take(&mut self.reuse, other.reuse);
-        take(&mut self.measurements, other.measurements);
-        take(&mut self.families, other.families);
-        take(&mut self.comparisons, other.comparisons);
-        take(&mut self.factors, other.factors);
-        take(&mut self.universes, other.universes);
+        take(&mut self.evaluate_every, evaluate_every);
+        take(&mut self.arms, arms);
+        take(&mut self.reuse, reuse);
+        take(&mut self.measurements, measurements);
+        take(&mut self.families, families);
+        take(&mut self.comparisons, comparisons);
+        take(&mut self.factors, factors);
+        take(&mut self.universes, universes);
     }
 }
 
@@ -99,7 +117,7 @@ mod tests {
     fn what_a_file_leaves_out_comes_from_the_first_that_says_it() {
         let file = StudyFile::read(Path::new("new/c.toml"), &files).unwrap();
         assert_eq!((file.name.as_str(), file.title.as_str()), ("c", "t"));
-        assert_eq!(file.optimizer.clip, Some(4311.62));
+        assert_eq!(file.optimizer.clip, Some(4311.62.into()));
         let sources = file.sources.unwrap();
         assert_eq!((sources.draw, sources.first), (Some(8), None));
         assert_eq!(file.arms.keys().collect::<Vec<_>>(), ["FF", "A"], "in their order");

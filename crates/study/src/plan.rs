@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_training::{Precision, RunConfig};
 
+use crate::command::{Commanded, PROTOCOL};
 use crate::study::Study;
 use crate::unit::{Definition, Measuring, StateOf, UnitId};
 
@@ -271,6 +272,20 @@ fn train_definition(
     id: &dyn Fn(usize) -> UnitId,
 ) -> Definition {
     let arm = &study.arms[arm];
+    if let Some(program) = &arm.program {
+        return Definition::Command(Commanded {
+            version: PROTOCOL,
+            arm: arm.name.clone(),
+            condition: study.grids[arm.grid].conditions[condition].0.clone(),
+            command: program.command.clone(),
+            files: program.files.clone(),
+            settings: arm.systems[&condition].settings.as_object().cloned().unwrap_or_default(),
+            seed,
+            updates: arm.updates,
+            evaluations: arm.evaluations.clone(),
+            replay: program.replay,
+        });
+    }
     let (system, seed) = match &arm.shared {
         Some(shared) => (&shared.system, shared.seed),
         None => (&arm.systems[&condition], seed),
@@ -283,7 +298,7 @@ fn train_definition(
         start: arm.from.map(|(_, update)| StateOf { unit: id(0), update }),
         updates: arm.updates,
         evaluations: arm.evaluations.clone(),
-        optimizer: arm.optimizer,
+        optimizer: arm.optimizer.clone(),
         precision: Precision::F32,
         numerics: NUMERICS_VERSION,
     })

@@ -27,8 +27,15 @@ impl<'a> Results<'a> {
         let units: Vec<UnitRow> = read(path, names::UNITS)?;
         let curves: Vec<EvaluationRow> = read(path, names::CURVES)?;
         let provenance: Vec<ProvenanceRow> = read(path, names::PROVENANCE)?;
+        // A program may have found something or not: then there is a table or none.
+        let has_programs = study.arms.iter().any(|arm| arm.program.is_some());
+        let is_there = || path.join(format!("{}.csv", names::MEASUREMENTS)).exists();
         let measurements: Vec<MeasurementRow> =
-            if study.measured.is_empty() { Vec::new() } else { read(path, names::MEASUREMENTS)? };
+            if !study.measured.is_empty() || has_programs && is_there() {
+                read(path, names::MEASUREMENTS)?
+            } else {
+                Vec::new()
+            };
         let mut state: HashMap<Hash, &UnitRow> = HashMap::new();
         state.extend(units.iter().map(|row| (row.unit, row)));
         let mut evaluations: HashMap<Hash, Vec<(u64, f64)>> = HashMap::new();
@@ -61,14 +68,18 @@ impl<'a> Results<'a> {
         for unit in &plan.units {
             let row = state.get(&unit.id);
             states.push(row.map_or(UnitState::Pending, |row| row.state));
+            let is_program = study.arms[unit.arm as usize].program.is_some();
+            let found = || findings.get(&unit.id.short()).cloned().unwrap_or_default();
+            let mut seen = || evaluations.remove(&unit.id).unwrap_or_default();
             let outcome = match row.map(|row| (row.state, unit.measured)) {
+                Some((UnitState::Done, None)) if is_program => {
+                    OutcomeSummary::Ran { evaluations: seen(), findings: found() }
+                }
                 Some((UnitState::Done, None)) => OutcomeSummary::Trained {
                     clipped: row.and_then(|row| row.clipped).unwrap_or(0),
-                    evaluations: evaluations.remove(&unit.id).unwrap_or_default(),
+                    evaluations: seen(),
                 },
-                Some((UnitState::Done, Some(_))) => OutcomeSummary::Measured {
-                    findings: findings.get(&unit.id.short()).cloned().unwrap_or_default(),
-                },
+                Some((UnitState::Done, Some(_))) => OutcomeSummary::Measured { findings: found() },
                 Some((UnitState::Failed, _)) => OutcomeSummary::Failed {
                     what: row.map_or_else(String::new, |r| r.note.clone()),
                 },
@@ -79,7 +90,8 @@ impl<'a> Results<'a> {
             };
             summaries.push(origin.get(&unit.id).map(|row| {
                 let ProvenanceRow { content, head, seconds, .. } = **row;
-                Summary { outcome, content, head, seconds }
+                let provenance = serde_json::Map::new(); // it stands in about.json alone
+                Summary { outcome, content, head, seconds, provenance }
             }));
         }
         Ok(Self { study, plan, states, summaries })

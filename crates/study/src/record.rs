@@ -12,13 +12,16 @@ use backcut_training::config::canonical;
 use backcut_training::sha256;
 use serde::{Deserialize, Serialize};
 
+use crate::command::Ran;
 use crate::error::StudyError;
 use crate::store::{Recorded, Store, publish};
 use crate::unit::{Definition, UnitId};
 
-/// The format this build writes, and the newest it reads. Since format 2 a record says which parameters
-/// its unit started from.
-pub const FORMAT: u32 = 2;
+/// The newest format that this build reads, and the one in which it writes what a program computed. Since
+/// format 2 a record says which parameters its unit started from; format 3 is that of programs.
+pub const FORMAT: u32 = 3;
+/// The format of all other records: what has not changed is not called new.
+const FORMAT_OF_OTHERS: u32 = 2;
 
 /// One evaluation of the panel.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -30,6 +33,16 @@ pub struct Evaluation {
     pub mean: f64,
     /// Errors per trajectory.
     pub errors: Vec<f64>,
+}
+
+/// A value that a program gave.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Updates done.
+    pub update: u64,
+    /// The value.
+    pub value: f64,
 }
 
 /// What came out.
@@ -52,6 +65,13 @@ pub enum Outcome {
     /// The measurement was made.
     Measured {
         /// What was found.
+        findings: Vec<Finding>,
+    },
+    /// A program ran to its end.
+    Ran {
+        /// Its values, in order; the last is the one after its last update.
+        curve: Vec<Point>,
+        /// What else it found.
         findings: Vec<Finding>,
     },
     /// It failed, and would fail again.
@@ -104,6 +124,9 @@ pub struct Record {
     /// The states that it started from, or measured; records of format 1 do not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub started: Vec<Started>,
+    /// How a program ran, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<Ran>,
     /// Files beside the record.
     pub files: Vec<KeptFile>,
     /// Seconds of computing, resumed parts included.
@@ -118,14 +141,19 @@ impl Record {
         let unit = definition.id();
         let content = content(&definition, &outcome);
         let program = format!("backcut {}", env!("CARGO_PKG_VERSION"));
+        let version = match definition {
+            Definition::Command(_) => FORMAT,
+            Definition::Train(_) | Definition::Measure(_) => FORMAT_OF_OTHERS,
+        };
         Self {
-            version: FORMAT,
+            version,
             unit,
             definition,
             outcome,
             content,
             head,
             started: Vec::new(),
+            ran: None,
             files: Vec::new(),
             seconds: 0.0,
             program,
@@ -136,7 +164,9 @@ impl Record {
     pub fn recorded(&self) -> Recorded {
         match self.outcome {
             Outcome::Failed { .. } => Recorded::Failed,
-            Outcome::Trained { .. } | Outcome::Measured { .. } => Recorded::Done,
+            Outcome::Trained { .. } | Outcome::Measured { .. } | Outcome::Ran { .. } => {
+                Recorded::Done
+            }
         }
     }
 

@@ -1,4 +1,5 @@
-//! Replaying: some units again, in another place, compared bit by bit.
+//! Replaying: some units again, in another place, compared bit by bit, or as closely as a study declared
+//! that its program comes out again.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,24 +7,37 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use backcut_kernels::random::Stream;
+use backcut_measure::Finding;
 use backcut_training::Folder;
 
+use crate::command::Replay;
 use crate::error::StudyError;
 use crate::execute::{Context, Ended, execute};
-use crate::record::{KeptFile, Record};
+use crate::record::{KeptFile, Outcome, Record};
 use crate::store::{Recorded, Store};
 use crate::tools::Tools;
-use crate::unit::UnitId;
+use crate::unit::{Definition, UnitId};
 
 /// One replayed unit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Replayed {
     /// The unit.
     pub unit: UnitId,
-    /// It came out the same, bit by bit; otherwise what differs.
-    pub outcome: Result<(), String>,
+    /// How it came out; otherwise what differs.
+    pub outcome: Result<CameOut, String>,
     /// Seconds.
     pub seconds: f64,
+}
+
+/// How a replay agrees with what was recorded.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum CameOut {
+    /// The same, bit by bit.
+    Same,
+    /// A program's values lie within its declared tolerance; this is the largest difference.
+    Within(f64),
+    /// The study declared that the program cannot be replayed; nothing was run.
+    Impossible,
 }
 
 /// Chooses units with results, at random by a seed.
@@ -74,8 +88,13 @@ fn again(
     depth: Depth,
     needed: &[u64],
     seconds: &mut f64,
-) -> Result<Result<(), String>, StudyError> {
+) -> Result<Result<CameOut, String>, StudyError> {
     let recorded = Record::load(store, id, Recorded::Done)?;
+    if let Definition::Command(what) = &recorded.definition
+        && what.replay == Replay::Impossible
+    {
+        return Ok(Ok(CameOut::Impossible));
+    }
     if depth == Depth::Deep {
         for need in recorded.definition.needs() {
             if elsewhere.has_state(&need.unit, need.update) {
@@ -96,6 +115,7 @@ fn again(
         head: recorded.head.clone(),
         save_after: Duration::MAX,
         stop: &stop,
+        surroundings: recorded.ran.as_ref().map(|ran| ran.surroundings.clone()),
     };
     let kept = recorded.files.iter().filter_map(|file| Folder::kept_update(Path::new(&file.name)));
     let keep: BTreeSet<u64> = kept.chain(needed.iter().copied()).collect();
@@ -105,6 +125,9 @@ fn again(
     };
     *seconds += again.seconds;
     again.save(elsewhere)?;
+    if let Definition::Command(what) = &recorded.definition {
+        return Ok(compare(what.replay, &recorded.outcome, &again.outcome));
+    }
     let is_other = |file: &&KeptFile| {
         recorded.files.iter().any(|was| was.name == file.name && was.sha256 != file.sha256)
     };
@@ -115,6 +138,44 @@ fn again(
     } else if !recorded.started.is_empty() && recorded.started != again.started {
         Err("it started from other parameters".to_owned())
     } else {
-        Ok(())
+        Ok(CameOut::Same)
     })
+}
+
+/// A program's result against what was recorded. What it printed is not compared.
+fn compare(replay: Replay, recorded: &Outcome, again: &Outcome) -> Result<CameOut, String> {
+    let (Outcome::Ran { curve: was, findings: had }, Outcome::Ran { curve, findings }) =
+        (recorded, again)
+    else {
+        return Err(match again {
+            Outcome::Failed { what, .. } => format!("it failed: {what}"),
+            _ => "the result differs".to_owned(),
+        });
+    };
+    if recorded == again {
+        return Ok(CameOut::Same);
+    }
+    let name = |f: &Finding| [f.quantity.clone(), f.part.clone(), f.cut.clone()];
+    let is_alike = was.iter().map(|p| p.update).eq(curve.iter().map(|p| p.update))
+        && had.iter().map(name).eq(findings.iter().map(name));
+    if !is_alike {
+        return Err("it has other points or findings".to_owned());
+    }
+    let pair = |a: Option<f64>, b: Option<f64>| match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() / a.abs().max(b.abs()).max(1.0),
+        (None, None) => 0.0,
+        _ => f64::INFINITY,
+    };
+    let values = was.iter().zip(curve).map(|(a, b)| pair(Some(a.value), Some(b.value)));
+    let found = had.iter().zip(findings).map(|(a, b)| pair(a.value, b.value));
+    let largest = values.chain(found).fold(0.0, f64::max);
+    match replay {
+        Replay::Tolerance(tolerance) if largest <= tolerance => Ok(CameOut::Within(largest)),
+        Replay::Tolerance(tolerance) => {
+            Err(format!("it differs by {largest:.3e}, declared was {tolerance:.3e}"))
+        }
+        Replay::Bitwise | Replay::Impossible => {
+            Err(format!("it differs by {largest:.3e}, declared was bitwise"))
+        }
+    }
 }

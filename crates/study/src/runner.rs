@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::claim::{Attempt, Claims};
+use crate::command::Surroundings;
 use crate::error::StudyError;
 use crate::execute::{Context, Ended, conclude, execute, remove_folder};
 use crate::plan::Plan;
@@ -290,6 +291,7 @@ impl Shared<'_> {
             head: self.head()?,
             save_after: self.options.save_after,
             stop: self.stop,
+            surroundings: self.surroundings(unit),
         };
         let last = std::cell::Cell::new(Instant::now());
         let progress = |update: u64| {
@@ -313,6 +315,12 @@ impl Shared<'_> {
                 Ok(stage)
             }
         }
+    }
+
+    /// Where a unit's program runs, if it has one.
+    fn surroundings(&self, unit: u32) -> Option<Surroundings> {
+        let arm = &self.study.arms[self.plan.units[unit as usize].arm as usize];
+        arm.program.as_ref()?.surroundings.clone()
     }
 
     /// The ledger's head as it is now; the file is read again only if it has grown.

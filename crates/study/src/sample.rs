@@ -14,7 +14,12 @@ use crate::study::{Study, StudyFamily};
 /// Whether a place holds what a family compares: errors, or a quantity measured at its update.
 pub(crate) fn is_of(family: &StudyFamily, study: &Study, place: &Place) -> bool {
     let at = point(family, study, place);
+    let is_program = study.arms[place.arm as usize].program.is_some();
     match place.measured {
+        // What a program has found stands beside its values.
+        None if is_program && family.table.quantity.is_some() => {
+            at == study.arms[place.arm as usize].updates
+        }
         None => family.table.quantity.is_none(),
         Some(m) => family.table.quantity.is_some() && study.measured[m as usize].update == at,
     }

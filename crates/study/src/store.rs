@@ -225,6 +225,16 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     backcut_files::place(path, mark(), bytes).map_err(StudyError::io(path))
 }
 
+/// The same for what is only of use while a unit runs: nobody waits for the disk. After a kill it is there
+/// whole; after a power failure it is written again.
+pub(crate) fn jot(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", mark()));
+    let beside = PathBuf::from(beside);
+    fs::write(&beside, bytes).map_err(StudyError::io(&beside))?;
+    fs::rename(&beside, path).map_err(StudyError::io(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

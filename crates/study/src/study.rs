@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use backcut_engine::Cut;
 use backcut_ledger::Status;
@@ -14,6 +15,7 @@ use backcut_training::{Optimizer, SystemChoice, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::command::Program;
 use crate::error::StudyError;
 use crate::file::{ComparisonTable, FamilyTable, StudyFile};
 use crate::resolve::{Resolver, canonical};
@@ -106,6 +108,9 @@ pub struct Arm {
     pub evaluations: Vec<u64>,
     /// The optimizer.
     pub optimizer: Optimizer,
+    /// The program that computes it, in place of a backward graph with its stream and optimizer, which then
+    /// mean nothing.
+    pub program: Option<Arc<Program>>,
     /// Trained once, for all sources and conditions, with these.
     pub shared: Option<Shared>,
     /// Checkpoints that the file asks to keep, and those that other arms need.
@@ -138,6 +143,21 @@ pub struct StudyFamily {
     pub asks: Status,
 }
 
+/// What the endpoints of a study are, in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ErrorWords {
+    /// As in "mean squared distance".
+    pub name: String,
+    /// Empty if it has none.
+    pub unit: String,
+}
+
+impl From<Quantity> for ErrorWords {
+    fn from(Quantity { name, unit }: Quantity) -> Self {
+        Self { name: name.to_owned(), unit: unit.to_owned() }
+    }
+}
+
 /// A study that can be planned.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Study {
@@ -158,7 +178,7 @@ pub struct Study {
     /// Two-sample comparisons.
     pub comparisons: Vec<ComparisonTable>,
     /// What its systems' error is, in words; of several systems, the first's.
-    pub error: Quantity,
+    pub error: ErrorWords,
     /// The canonical bytes: everything but that, resolved.
     pub canonical: String,
 }
@@ -195,7 +215,7 @@ impl Study {
             let beside = path.parent().unwrap_or(Path::new("")).join(&reuse.study);
             reused.push((Self::load_nested(&beside, catalogue, read, depth + 1)?, &reuse.arms));
         }
-        let resolver = Resolver::new(&file, path, catalogue);
+        let resolver = Resolver::new(&file, path, catalogue, read);
         resolver.and_then(|r| r.resolve(&reused)).map_err(|e| e.within(&origin))
     }
 

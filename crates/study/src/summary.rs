@@ -7,8 +7,11 @@ use backcut_ledger::Hash;
 use backcut_measure::Finding;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
+use crate::command::Ran;
 use crate::error::StudyError;
+use crate::record::Point;
 use crate::store::{Recorded, Store};
 use crate::unit::UnitId;
 
@@ -23,6 +26,8 @@ pub struct Summary {
     pub head: Hash,
     /// Seconds of computing.
     pub seconds: f64,
+    /// What a program reported of itself.
+    pub provenance: Map<String, Value>,
 }
 
 /// An outcome without its long lists.
@@ -40,6 +45,13 @@ pub enum OutcomeSummary {
         /// What was found.
         findings: Vec<Finding>,
     },
+    /// A program ran.
+    Ran {
+        /// Value by update.
+        evaluations: Vec<(u64, f64)>,
+        /// What else it found.
+        findings: Vec<Finding>,
+    },
     /// Failed.
     Failed {
         /// Why.
@@ -54,6 +66,8 @@ struct Partial {
     content: Hash,
     head: Hash,
     seconds: f64,
+    #[serde(default)]
+    ran: Option<Ran>,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +75,7 @@ struct Partial {
 enum PartialOutcome {
     Trained { clipped: u64, evaluations: Vec<PartialEvaluation> },
     Measured { findings: Vec<Finding> },
+    Ran { curve: Vec<Point>, findings: Vec<Finding> },
     Failed { what: String },
 }
 
@@ -89,6 +104,10 @@ impl Summary {
                 OutcomeSummary::Trained { clipped, evaluations }
             }
             PartialOutcome::Measured { findings } => OutcomeSummary::Measured { findings },
+            PartialOutcome::Ran { curve, findings } => {
+                let evaluations = curve.iter().map(|p| (p.update, p.value)).collect();
+                OutcomeSummary::Ran { evaluations, findings }
+            }
             PartialOutcome::Failed { what } => OutcomeSummary::Failed { what },
         };
         let is_failure = matches!(outcome, OutcomeSummary::Failed { .. });
@@ -96,7 +115,8 @@ impl Summary {
             let what = "it is the record of another unit, or of another outcome";
             return Err(StudyError::damaged(&path, what));
         }
-        let Partial { content, head, seconds, .. } = partial;
-        Ok(Self { outcome, content, head, seconds })
+        let Partial { content, head, seconds, ran, .. } = partial;
+        let provenance = ran.map(|ran| ran.provenance).unwrap_or_default();
+        Ok(Self { outcome, content, head, seconds, provenance })
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use backcut_engine::{Cut, MemoryCredit, StateCredit};
+use backcut_engine::Cut;
 use backcut_ledger::{Hash, canonical_value};
 use backcut_tables::names;
 use backcut_tables::rows::ProvenanceRow;
@@ -16,6 +16,7 @@ use backcut_training::{Checkpoint, RunConfig};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::command::Commanded;
 use crate::commit::noted;
 use crate::error::StudyError;
 use crate::plan::Plan;
@@ -92,7 +93,11 @@ impl Book {
                 };
                 Trajectory { id, drive, seed: run.seed }
             }
-            _ => Trajectory { id, drive: id, seed: UNKNOWN },
+            Some(Definition::Command(what)) => {
+                let drive = drive_of_program(&what);
+                Trajectory { id: drive, drive, seed: what.seed }
+            }
+            Some(Definition::Measure(_)) | None => Trajectory { id, drive: id, seed: UNKNOWN },
         };
         self.trajectories.insert(id, found);
         found
@@ -105,6 +110,10 @@ impl Book {
                 let Trajectory { id, seed, .. } = self.trajectory(id);
                 let after = run.start.map_or(0, |start| start.update);
                 (Tells::Training { trajectory: id, after, to: run.updates }, seed)
+            }
+            Definition::Command(what) => {
+                let Trajectory { id, seed, .. } = self.trajectory(id);
+                (Tells::Training { trajectory: id, after: 0, to: what.updates }, seed)
             }
             Definition::Measure(what) => {
                 let Trajectory { id, seed, .. } = self.trajectory(what.of.unit);
@@ -126,25 +135,19 @@ fn drive<S: Serialize>(run: &RunConfig<S>) -> Hash {
     }))
 }
 
+/// What drives a program. Its files' bytes, its arm's name and its budget are left out: who has seen what it
+/// gives has a good guess of what it gives after an edit, under another name or for longer.
+fn drive_of_program(what: &Commanded) -> Hash {
+    let Commanded { command, settings, seed, .. } = what;
+    name(&json!({ "command": command, "settings": settings, "seed": seed }))
+}
+
 /// The plainest cut that keeps the same edges over so many steps: `SEG-1` is `F_SG`, and a segment or a
 /// reach as long as the rollout is none. Some of them differ in the last bits, none in what one learns.
 fn plainest(cut: Cut, steps: Option<u64>) -> Cut {
-    let is_whole = |n: u32| steps.is_some_and(|steps| u64::from(n) >= steps);
-    let state = match cut.state {
-        StateCredit::Steps(k) if is_whole(k.get()) => StateCredit::Full,
-        state => state,
-    };
-    let memory = match cut.memory {
-        MemoryCredit::Stored { segment: Some(length) } if is_whole(length.get()) => {
-            MemoryCredit::Full
-        }
-        MemoryCredit::Scaled { alpha } if alpha.get() == 1.0 => MemoryCredit::Full,
-        memory if memory.is_detached() && memory != MemoryCredit::Projected => {
-            MemoryCredit::Stored { segment: None }
-        }
-        memory => memory,
-    };
-    Cut { state, memory }
+    // Parts have one name already: a plan writes them out (see `resolve/arms.rs`).
+    let steps = steps.map_or(usize::MAX, |steps| steps as usize);
+    Cut { state: cut.state.plainest(steps), memory: cut.memory.plainest(steps), ..cut }
 }
 
 /// The steps of a rollout, where settings say them under that name.

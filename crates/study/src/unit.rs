@@ -10,6 +10,8 @@ use backcut_training::RunConfig;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::command::Commanded;
+
 /// The name of a unit: the hash of its definition's canonical bytes.
 pub type UnitId = Hash;
 
@@ -30,6 +32,8 @@ pub enum Definition {
     Train(RunConfig<StateOf>),
     /// A measurement of a state.
     Measure(Measuring),
+    /// What a program computes.
+    Command(Commanded),
 }
 
 /// A measurement of a state.
@@ -52,6 +56,7 @@ impl Definition {
         let pair = match self {
             Self::Train(run) => [run.start, None],
             Self::Measure(what) => [Some(what.of), what.reference],
+            Self::Command(_) => [None, None],
         };
         pair.into_iter().flatten()
     }
@@ -61,6 +66,7 @@ impl Definition {
         match self {
             Self::Train(run) => run.updates - run.start.map_or(0, |from| from.update),
             Self::Measure(_) => 0,
+            Self::Command(what) => what.updates,
         }
     }
 
@@ -81,10 +87,13 @@ impl Serialize for Definition {
         let (kind, value) = match self {
             Self::Train(run) => ("train", serde_json::to_value(run)),
             Self::Measure(what) => ("measure", serde_json::to_value(what)),
+            Self::Command(what) => ("command", serde_json::to_value(what)),
         };
         let mut value = value.map_err(serde::ser::Error::custom)?;
         if let Some(map) = value.as_object_mut() {
-            rename(map, "start", "from");
+            if kind == "train" {
+                rename(map, "start", "from");
+            }
             map.insert("kind".to_owned(), kind.into());
         }
         value.serialize(serializer)
@@ -102,6 +111,7 @@ impl<'de> Deserialize<'de> for Definition {
                 serde_json::from_value(map.into()).map(Self::Train)
             }
             Some("measure") => serde_json::from_value(map.into()).map(Self::Measure),
+            Some("command") => serde_json::from_value(map.into()).map(Self::Command),
             _ => return Err(D::Error::custom(format!("{kind} is no kind of unit"))),
         };
         definition.map_err(D::Error::custom)

@@ -181,11 +181,11 @@ contrasts = ["R = [late@0.20] - [FF@0.20]"]
         assert_eq!(names, ["a.FF", "a.late", "b.FF", "b.late"]);
         let late = &file.arms["b.late"];
         assert_eq!(late.from.as_deref(), Some("b.FF"));
-        assert_eq!(late.optimizer.clip, Some(700.0));
+        assert_eq!(late.optimizer.clip, Some(700.0.into()));
         assert_eq!(late.settings["policy"]["initialisation"], "pytorch");
         assert_eq!(file.arms["b.FF"].settings["policy"]["hidden"], 128);
         assert_eq!(file.arms["b.FF"].settings["policy"]["initialisation"], "pytorch");
-        assert_eq!(file.arms["a.FF"].optimizer.clip, Some(4311.62));
+        assert_eq!(file.arms["a.FF"].optimizer.clip, Some(4311.62.into()));
         assert_eq!(file.measurements[1].of, ["b.FF"]);
         assert_eq!(file.families[1].name, "b: cost");
         assert_eq!(file.families[1].contrasts, ["R = [b.late@0.20] - [b.FF@0.20]"]);

@@ -55,11 +55,7 @@ impl Settings for Pushed {
 
     fn optimizer(&self) -> Optimizer {
         let rate = if self.is_pretraining() { 0.1 } else { 0.01 };
-        Optimizer {
-            adamw: AdamWSettings { rate, ..AdamWSettings::default() },
-            clip: 1.0,
-            schedule: None,
-        }
+        Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 1.0)
     }
 
     fn updates(&self) -> u64 {
@@ -120,9 +116,9 @@ fn a_branch_into_another_phase_keeps_parameters_alone() {
     let plan = Plan::new(&study);
     let run_of = |index: u32| match plan.definition(&study, index) {
         Definition::Train(run) => run,
-        Definition::Measure(_) => panic!("nothing is measured"),
+        other => panic!("{other:?}"),
     };
-    let rates = [0, 1, 2].map(|unit| run_of(unit).optimizer.adamw.rate);
+    let rates = [0, 1, 2].map(|unit| run_of(unit).optimizer.rule.rate());
     assert_eq!(rates, [0.1, 0.01, 0.1], "each phase has its optimizer");
     // Budgets are the phases' own: 7, then 5 more; and 9 where the file says so.
     assert_eq!([0, 1, 2].map(|unit| run_of(unit).updates), [7, 12, 9]);

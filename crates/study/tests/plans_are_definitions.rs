@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use backcut_study::runner::shard_of;
-use backcut_study::{Definition, Plan, Study, StudyError, builtin};
-use backcut_systems::Catalogue;
+use backcut_study::{Definition, Grid, Plan, Study, StudyError, builtin};
+use backcut_systems::{Catalogue, Clip};
 use backcut_text::Hinted as _;
 use common::{TINY, study, study_with};
 
@@ -51,9 +51,9 @@ fn the_second_programme_has_one_configuration_and_drawn_sources() {
         if ["calibration", "multiverse"].contains(&name.as_str()) {
             continue;
         }
-        assert!(study.grids.iter().all(|grid| grid.is_open()), "{name}: nothing is drawn yet");
+        assert!(study.grids.iter().all(Grid::is_open), "{name}: nothing is drawn yet");
         for arm in &study.arms {
-            assert_eq!(arm.optimizer.clip, 4311.62, "{name}: {}", arm.name);
+            assert_eq!(arm.optimizer.clip, Clip::Norm(4311.62), "{name}: {}", arm.name);
             let policies = arm.systems.values().map(|choice| choice.settings["policy"].to_string());
             known.extend(policies);
         }
@@ -73,13 +73,13 @@ fn a_calibration_cuts_nothing_and_universes_are_apart() {
     let multiverse = &studies["multiverse"];
     let of = |universe: &str| {
         let arm = multiverse.arms.iter().find(|a| a.name == format!("{universe}.FF")).unwrap();
-        (arm.systems[&0].settings.to_string(), arm.optimizer.clip, arm.optimizer.adamw.eps)
+        (arm.systems[&0].settings.to_string(), arm.optimizer.clip, arm.optimizer.rule)
     };
     let all: Vec<_> = (1..=24).map(|i| of(&format!("u{i:02}"))).collect();
     for (i, universe) in all.iter().enumerate() {
         assert!(!all[..i].contains(universe), "universe {} is another one", i + 1);
     }
-    assert_eq!(all.iter().filter(|universe| universe.1 == 4311.62).count(), 12);
+    assert_eq!(all.iter().filter(|universe| universe.1 == Clip::Norm(4311.62)).count(), 12);
 }
 
 #[test]
@@ -185,6 +185,28 @@ fn what_two_studies_share_has_one_name() {
     assert_ne!(ids(TINY), ids(&TINY.replace("evaluate_every = 20", "evaluate_every = 10")));
 }
 
+/// However single edges are written, one cut is one unit: known results stay known.
+#[test]
+fn one_cut_has_one_id_however_its_edges_are_written() {
+    let ids = |cut: &str| {
+        let study = study(&changed("cut = \"F_SG\"", &format!("cut = \"{cut}\""))).unwrap();
+        Plan::new(&study).units.iter().map(|unit| unit.id).collect::<Vec<_>>()
+    };
+    for [one, other] in [
+        ["FF:keys=D", "FD:values=F"],
+        ["FF:keys=D", "FF:block0.keys=D"],
+        ["FF:keys=SG:values=SG", "F_SG"],
+        ["FF:block0=A1", "FF"],
+        ["F_SG:observation=A0", "F_SG:observation=D"],
+        ["FF:state=D", "FF:position=D:attitude=D:velocity=D:rates=D"],
+        ["FF:keys=SEG-1:values=SEG-99999", "FF:keys=SG"],
+    ] {
+        assert_eq!(ids(one), ids(other), "{one} and {other}");
+    }
+    assert_ne!(ids("FF:keys=D"), ids("FF:values=D"));
+    assert_ne!(ids("FD:observation=D"), ids("FD"));
+}
+
 #[test]
 fn shards_divide_the_units_and_keep_branches_with_their_start() {
     for (study, plan) in all_published() {
@@ -221,7 +243,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "cut = \"F_SG\"",
             "cut = \"F_SQ\"",
             "s.toml: arm `F_SG`: `F_SQ` is not a cut: `_SQ` is no memory credit",
-            "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5",
+            "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5; drawn for every update: RSEG-8 RT-0.1 URT-0.1; edges apart: FF:keys=D F_SG:block1=F",
         ),
         (
             "updates = 40\nkeep",
@@ -414,4 +436,46 @@ fn studies_that_reuse_themselves_or_each_other_end() {
         changed("[arms.FF]", "[[reuse]]\nstudy = \"gone.toml\"\narms = [\"FF\"]\n[arms.FF]");
     let error = study_with(&missing, &[]).unwrap_err();
     assert!(error.to_string().contains("gone.toml"), "{error}");
+}
+
+#[test]
+fn every_setting_of_an_optimizer_is_part_of_a_definition() {
+    let ids = |text: &str| {
+        Plan::new(&study(text).unwrap()).units.iter().map(|u| u.id).collect::<Vec<_>>()
+    };
+    let with = |table: &str| changed("[sources]", &format!("[optimizer]\n{table}\n[sources]"));
+    let tables = [
+        "kind = \"sgd\"",
+        "kind = \"sgd\"\nmomentum = 0.9",
+        "kind = \"sgd\"\nmomentum = 0.9\ndecay = 0.1",
+        "kind = \"adam\"",
+        "kind = \"adam\"\ndecay = 0.1",
+        "kind = \"adam\"\nbeta2 = 0.9",
+        "clip = \"none\"",
+        "clip = 3.0",
+        "groups = [{ parameters = \"*.bias\", decay = 0.0 }]",
+        "groups = [{ parameters = \"*.bias\", decay = 0.0, rate = 0.5 }]",
+        "groups = [{ parameters = \"head.*\", decay = 0.0 }]",
+    ];
+    let mut seen = vec![ids(TINY)];
+    for table in tables {
+        let found = ids(&with(table));
+        assert!(!seen.contains(&found), "{table}");
+        seen.push(found);
+    }
+    // What is said and is so anyway changes nothing.
+    assert_eq!(ids(&with("kind = \"adamw\"")), seen[0]);
+    for (table, what) in [
+        ("momentum = 0.9", "adamw has no `momentum`"),
+        ("kind = \"sgd\"\nbeta1 = 0.9", "sgd has no `beta1`"),
+        ("kind = \"sgd\"\nmomentum = 1.0", "optimizer.sgd.momentum = 1, not in [0, 1)"),
+        ("clip = \"off\"", "clip"),
+        ("groups = [{ parameters = \"nothing*\", decay = 0.0 }]", "no parameter is left"),
+        ("groups = [{ parameters = \"*.bias\" }]", "changes neither rate nor decay"),
+        ("groups = [{ parameters = \"*.bias\", decay = -1.0 }]", "decay = -1"),
+    ] {
+        let error = study(&with(table)).unwrap_err();
+        assert!(error.to_string().contains(what), "{table}: {error}");
+        assert!(!error.hint().is_empty());
+    }
 }

@@ -67,7 +67,8 @@ impl Settings for CartPole {
         }
         let reads = self.policy.reads(self.window)?;
         let t = Trace::new();
-        let [place, angle, speed, spin] = t.state("state", 4).split([1, 1, 1, 1]);
+        let [place, angle, speed, spin] =
+            t.state("state", 4).parts(["place", "angle", "speed", "spin"].map(|name| (name, 1)));
         let (seen, moves) =
             (t.concat(&[place, angle.sin(), angle.cos()]), t.concat(&[speed, spin]));
         let told = if self.hidden { 0.0 } else { 1.0 };
@@ -81,7 +82,7 @@ impl Settings for CartPole {
         };
         let policy = Policy { mixer: self.policy, ..policy };
         let token = t.tap("token", t.concat(&[seen, moves * told]));
-        let push = t.tap("push", policy.trace(&t, token, 1).tanh());
+        let push = t.tap("push", policy.trace(&t, token.edge("observation"), 1).tanh());
         let [cart, pole] = accelerations(angle, spin, push * FORCE);
         let (speed, spin) = (speed + cart * STEP, spin + pole * STEP);
         let (place, angle) = (place + speed * STEP, angle + spin * STEP);
@@ -94,7 +95,7 @@ impl Settings for CartPole {
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer { clip: 5.0, ..Optimizer::default() }
+        Optimizer { clip: 5.0.into(), ..Optimizer::default() }
     }
 
     fn error(&self) -> Quantity {

@@ -159,9 +159,8 @@ fn is_taken_over<S: Settings>(
     if let (Value::Object(given), Value::Object(ours)) = (given, resolved) {
         for (key, value) in given {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            let is_left_out = S::UNWRITTEN
-                .iter()
-                .any(|(key, left)| *key == path && (value == left || value.to_string() == *left));
+            let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let is_left_out = S::UNWRITTEN.contains(&(path.as_str(), written.as_str()));
             if is_left_out {
                 continue;
             }

@@ -60,12 +60,13 @@ impl Settings for DelayedCue {
         }
         let (steps, reads) = (delay + moving, self.policy.reads(self.window)?);
         let t = Trace::new();
-        let [position, velocity] = t.state("state", 4).split([2, 2]);
+        let [position, velocity] = t.state("state", 4).parts([("position", 2), ("velocity", 2)]);
         let (target, seen, go) = (t.input("target", 2), t.input("seen", 1), t.input("go", 1));
         let token = t.concat(&[position, velocity, target * seen, seen, go]);
         let small = Policy { steps, width: 32, layers: 2, heads: 4, hidden: 64, ..Policy::small() };
         let policy = Policy { mixer: self.policy, ..small };
-        let push = t.tap("push", policy.trace(&t, t.tap("token", token), 2).tanh());
+        let push =
+            t.tap("push", policy.trace(&t, t.tap("token", token.edge("observation")), 2).tanh());
         let velocity = velocity * 0.7 + push * 0.5;
         let position = position + velocity * 0.5;
         t.next("state", t.tap("next_state", t.concat(&[position, velocity])));
@@ -76,7 +77,7 @@ impl Settings for DelayedCue {
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer { clip: 1.0, ..Optimizer::default() }
+        Optimizer { clip: 1.0.into(), ..Optimizer::default() }
     }
 
     fn error(&self) -> Quantity {

@@ -22,6 +22,9 @@ mod system;
 pub mod vessel;
 
 pub use catalogue::{Built, Catalogue, Outline, SystemChoice, change};
-pub use optimizer::{AdamWSettings, Decay, Optimizer, Schedule};
+pub use optimizer::{
+    AdamWSettings, Clip, Decay, Kind, Optimizer, ParameterGroup, Placed, Rule, Schedule,
+    SgdSettings,
+};
 pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 pub use system::{BatchKey, Reference, SampleError, Stream, System};

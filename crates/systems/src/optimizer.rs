@@ -1,110 +1,160 @@
 //! How a gradient becomes an update, as files say it.
 
-use backcut_kernels::{math, optim};
+mod groups;
+mod rule;
+mod schedule;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// AdamW's settings as a configuration file holds them. The default is the quadrotor study's.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AdamWSettings {
-    /// Learning rate.
-    pub rate: f64,
-    /// Decay of the first moment.
-    pub beta1: f64,
-    /// Decay of the second moment.
-    pub beta2: f64,
-    /// Added to the square root of the second moment.
-    pub eps: f64,
-    /// Decoupled weight decay, on every tensor.
-    pub decay: f64,
-}
+pub use groups::{ParameterGroup, Placed};
+pub use rule::{AdamWSettings, Kind, Rule, SgdSettings};
+pub use schedule::{Decay, Schedule};
 
-impl Default for AdamWSettings {
-    fn default() -> Self {
-        Self { rate: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.01 }
-    }
-}
-
-impl AdamWSettings {
-    /// As the kernels take them.
-    pub fn kernel(self) -> optim::AdamW {
-        let Self { rate, beta1, beta2, eps, decay } = self;
-        optim::AdamW { rate, beta1, beta2, eps, decay }
-    }
-}
-
-/// The way from the full rate to the last one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Decay {
-    /// Half a cosine.
-    #[default]
-    Cosine,
-    /// A straight line.
-    Linear,
-}
-
-/// A rate that changes with the optimizer's own count of steps, which begins anew with every phase.
+/// The clip of the gradient's global norm.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Schedule {
-    /// Steps on which the rate rises in a straight line; the last of them has the full rate.
-    #[serde(default)]
-    pub warmup: u64,
-    /// The step at which the last rate is reached; it stays.
-    pub until: u64,
-    /// The last rate.
-    pub end: f64,
-    /// How it gets there.
-    #[serde(default)]
-    pub decay: Decay,
+#[serde(untagged, expecting = "clip is a threshold of the gradient's global norm, or \"none\"")]
+pub enum Clip {
+    /// The gradient is multiplied by `min(1, threshold / norm)`.
+    Norm(f64),
+    /// It stays as it is.
+    Off(NoClip),
 }
 
-impl Schedule {
-    /// The rate of a step, counted from 1.
-    fn rate(&self, full: f64, step: u64) -> f64 {
-        if step < self.warmup {
-            return full * step as f64 / self.warmup as f64;
+/// The word for no clip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NoClip {
+    /// No clip.
+    None,
+}
+
+impl Clip {
+    /// No clip.
+    pub const NONE: Self = Self::Off(NoClip::None);
+
+    /// What a gradient of this norm is multiplied by; 1 for a zero gradient, and where nothing is clipped.
+    pub fn factor(self, norm: f64) -> f64 {
+        match self {
+            Self::Norm(threshold) => (threshold / norm).min(1.0),
+            Self::Off(_) => 1.0,
         }
-        if step >= self.until {
-            return self.end;
+    }
+
+    /// There is a threshold.
+    pub fn is_on(self) -> bool {
+        matches!(self, Self::Norm(_))
+    }
+}
+
+impl From<f64> for Clip {
+    fn from(threshold: f64) -> Self {
+        Self::Norm(threshold)
+    }
+}
+
+impl std::str::FromStr for Clip {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::NONE),
+            _ => text.parse().map(Self::Norm).map_err(|_| "write a norm, or none".to_owned()),
         }
-        let done = (step - self.warmup) as f64 / (self.until - self.warmup) as f64;
-        let left = match self.decay {
-            Decay::Cosine => 0.5 * (1.0 + math::f64::cos(std::f64::consts::PI * done)),
-            Decay::Linear => 1.0 - done,
-        };
-        self.end + (full - self.end) * left
     }
 }
 
 /// How a gradient becomes an update.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Optimizer {
-    /// AdamW.
-    pub adamw: AdamWSettings,
-    /// Threshold c of the global-norm clip: the gradient is multiplied by `min(1, c / norm)`.
-    pub clip: f64,
+    /// AdamW, Adam or SGD.
+    pub rule: Rule,
+    /// The clip of the gradient's global norm.
+    pub clip: Clip,
     /// How the rate changes; without one it does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// Parameters with a rate or a decay of their own.
+    pub groups: Vec<ParameterGroup>,
+}
+
+/// The form in files: the rule's settings under its name. What the first version did not know is left
+/// out where it has the meaning of before.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    adamw: Option<AdamWSettings>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    adam: Option<AdamWSettings>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sgd: Option<SgdSettings>,
+    clip: Clip,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schedule: Option<Schedule>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<ParameterGroup>,
+}
+
+impl TryFrom<Written> for Optimizer {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let Written { adamw, adam, sgd, clip, schedule, groups } = written;
+        let rule = match (adamw, adam, sgd) {
+            (Some(settings), None, None) => Rule::AdamW(settings),
+            (None, Some(settings), None) => Rule::Adam(settings),
+            (None, None, Some(settings)) => Rule::Sgd(settings),
+            _ => return Err("an optimizer has exactly one of `adamw`, `adam` and `sgd`".to_owned()),
+        };
+        Ok(Self { rule, clip, schedule, groups })
+    }
+}
+
+impl From<Optimizer> for Written {
+    fn from(optimizer: Optimizer) -> Self {
+        let Optimizer { rule, clip, schedule, groups } = optimizer;
+        let (mut adamw, mut adam, mut sgd) = (None, None, None);
+        match rule {
+            Rule::AdamW(settings) => adamw = Some(settings),
+            Rule::Adam(settings) => adam = Some(settings),
+            Rule::Sgd(settings) => sgd = Some(settings),
+        }
+        Self { adamw, adam, sgd, clip, schedule, groups }
+    }
 }
 
 impl Default for Optimizer {
     /// AdamW's defaults, and a clip at norm 1.
     fn default() -> Self {
-        Self { adamw: AdamWSettings::default(), clip: 1.0, schedule: None }
+        Self::adamw(AdamWSettings::default(), 1.0)
     }
 }
 
 impl Optimizer {
-    /// AdamW at a step of its own count, which begins at 1: with the rate that the schedule has there.
-    pub fn at(&self, step: u64) -> AdamWSettings {
-        let full = self.adamw.rate;
-        let rate = self.schedule.map_or(full, |schedule| schedule.rate(full, step));
-        AdamWSettings { rate, ..self.adamw }
+    /// AdamW with a clip of the global norm, a rate that stays, and no groups.
+    pub fn adamw(settings: AdamWSettings, clip: f64) -> Self {
+        let rule = Rule::AdamW(settings);
+        Self { rule, clip: Clip::Norm(clip), schedule: None, groups: Vec::new() }
+    }
+
+    /// The rule at a step of its own count, which begins at 1: with the rate that the schedule has there.
+    pub fn at(&self, step: u64) -> Rule {
+        let mut rule = self.rule;
+        let full = rule.rate();
+        *rule.rate_mut() = self.schedule.map_or(full, |schedule| schedule.rate(full, step));
+        rule
+    }
+
+    /// A memory of the other's steps is one of this one's too.
+    pub fn remembers_like(&self, other: &Self) -> bool {
+        let has_second = |optimizer: &Self| optimizer.rule.kind().has_second_moment();
+        has_second(self) == has_second(other)
+    }
+
+    /// Builds of the first version know no other optimizer.
+    pub fn is_of_first_version(&self) -> bool {
+        self.rule.kind() == Kind::AdamW && self.clip.is_on() && self.groups.is_empty()
     }
 
     /// The same optimizer for a run of so many steps: its schedule, if it has one, ends there.
@@ -118,27 +168,19 @@ impl Optimizer {
 
     /// The first setting that makes no sense, with the reason.
     pub fn check(&self) -> Result<(), String> {
-        let AdamWSettings { rate, beta1, beta2, eps, decay } = self.adamw;
+        self.rule.check()?;
+        for group in &self.groups {
+            group.check(self.rule)?;
+        }
         let say = |name: &str, value: f64, want: &str| Err(format!("{name} = {value}, not {want}"));
-        if !(rate > 0.0 && rate.is_finite()) {
-            return say("optimizer.adamw.rate", rate, "a positive number");
-        }
-        for (name, beta) in [("beta1", beta1), ("beta2", beta2)] {
-            if !(0.0..1.0).contains(&beta) {
-                return say(&format!("optimizer.adamw.{name}"), beta, "in [0, 1)");
+        match self.clip {
+            Clip::Norm(clip) if !(clip > 0.0 && clip.is_finite()) => {
+                return say("optimizer.clip", clip, "a positive number or \"none\"");
             }
-        }
-        if !(eps > 0.0 && eps.is_finite()) {
-            return say("optimizer.adamw.eps", eps, "a positive number");
-        }
-        if !(decay >= 0.0 && rate * decay < 1.0) {
-            return say("optimizer.adamw.decay", decay, "at least 0 with rate * decay below 1");
-        }
-        if !(self.clip > 0.0 && self.clip.is_finite()) {
-            return say("optimizer.clip", self.clip, "a positive number");
+            _ => {}
         }
         if let Some(Schedule { warmup, until, end, .. }) = self.schedule {
-            if !(end > 0.0 && end <= rate) {
+            if !(end > 0.0 && end <= self.rule.rate()) {
                 return say("optimizer.schedule.end", end, "positive and at most the rate");
             }
             if warmup > until || until == 0 {
@@ -158,13 +200,13 @@ mod tests {
     fn settings_that_make_no_sense_are_named() {
         let fine = Optimizer::default();
         assert_eq!(fine.check(), Ok(()));
-        let bad = Optimizer { clip: f64::NAN, ..fine };
+        let bad = Optimizer { clip: f64::NAN.into(), ..fine.clone() };
         assert!(bad.check().unwrap_err().contains("optimizer.clip"));
-        let adamw = AdamWSettings { beta2: 1.0, ..fine.adamw };
-        assert!(Optimizer { adamw, ..fine }.check().unwrap_err().contains("beta2"));
+        let adamw = AdamWSettings { beta2: 1.0, ..AdamWSettings::default() };
+        assert!(Optimizer::adamw(adamw, 1.0).check().unwrap_err().contains("beta2"));
         let schedule = |warmup, until, end| {
             let schedule = Some(Schedule { warmup, until, end, decay: Decay::Linear });
-            Optimizer { schedule, ..fine }.check()
+            Optimizer { schedule, ..fine.clone() }.check()
         };
         assert_eq!(schedule(2, 2, 1e-3), Ok(()));
         assert!(schedule(0, 9, 2e-3).unwrap_err().contains("schedule.end"));
@@ -179,17 +221,17 @@ mod tests {
             Optimizer { schedule, ..Optimizer::default() }
         };
         for decay in [Decay::Linear, Decay::Cosine] {
-            let rate = |step| with(decay).at(step).rate;
+            let rate = |step| with(decay).at(step).rate();
             assert_eq!([rate(1), rate(2), rate(4)], [2.5e-4, 5e-4, 1e-3], "{decay:?}");
             assert!((rate(8) - 5.5e-4).abs() < 1e-18, "{decay:?}: halfway");
             assert!(rate(5) > rate(6) && rate(11) > rate(12), "{decay:?}");
             assert_eq!([rate(12), rate(13), rate(u64::MAX)], [1e-4; 3], "{decay:?}");
         }
-        assert!(with(Decay::Cosine).at(5).rate > with(Decay::Linear).at(5).rate);
-        assert_eq!(Optimizer::default().at(77), AdamWSettings::default());
+        assert!(with(Decay::Cosine).at(5).rate() > with(Decay::Linear).at(5).rate());
+        assert_eq!(Optimizer::default().at(77), Rule::AdamW(AdamWSettings::default()));
         // A longer run has a slower decay; without a schedule nothing changes.
         let longer = with(Decay::Linear).ending_with(20);
-        assert!((longer.at(12).rate - 5.5e-4).abs() < 1e-18);
+        assert!((longer.at(12).rate() - 5.5e-4).abs() < 1e-18);
         assert_eq!(Optimizer::default().ending_with(3), Optimizer::default());
     }
 

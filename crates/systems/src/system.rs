@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use backcut_engine::{ForwardSpec, Program, Rollout};
+use backcut_engine::{Draw, ForwardSpec, Program, Rollout};
 use backcut_kernels::Real;
 
 /// Which sampling stream a batch comes from. Stream b is the same sampler at seeds + 10^9; it changes
@@ -39,6 +39,13 @@ pub struct BatchKey {
     pub stream: Stream,
     /// The update, counted from 0.
     pub update: u64,
+}
+
+impl BatchKey {
+    /// What the update draws for cuts that leave something to chance.
+    pub fn draw(self) -> Draw {
+        Draw::new(self.seed.wrapping_add(self.stream.offset()), self.update)
+    }
 }
 
 /// The source whose batches are the panel of a system that draws none of its own; study files cannot

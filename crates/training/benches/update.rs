@@ -46,7 +46,7 @@ fn main() -> Result<(), Failure> {
     let settings = settings.as_object().cloned().unwrap_or_default();
     let built = Catalogue::builtin().build(&SystemChoice::new(name, settings))?;
     let system = built.system();
-    let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer };
+    let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer.clone() };
 
     let mut trainer = Trainer::<f32>::new(Cpu::detect(), system, arm)?;
     let mut hash = 0;

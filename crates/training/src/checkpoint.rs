@@ -1,6 +1,8 @@
 //! Everything that continues a run, in one safetensors file.
 //!
-//! Tensors `param/NAME`, `moment1/NAME`, `moment2/NAME` (f32, row-major, `in x out` for a linear site).
+//! Tensors `param/NAME`, `moment1/NAME`, `moment2/NAME` (f32, row-major, `in x out` for a linear site); for
+//! SGD `param/NAME` and `velocity/NAME`. Format 1 knows AdamW with a clip and nothing else, and is still
+//! written for it; format 2 is that of every other optimizer.
 //! The metadata has one key, `backcut`, whose value is the JSON of a [`Header`].
 //!
 //! Reading trusts nothing: lengths are compared with the file's size before anything is allocated,
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 use backcut_engine::Layout;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_ledger::Hash;
-use backcut_systems::Stream;
+use backcut_systems::{Optimizer, Stream};
 use backcut_text::Hinted;
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
@@ -29,14 +31,20 @@ use crate::restored::Branch;
 use crate::tensors::{KEY, Tensors};
 use crate::trainer::State;
 
-/// The format this build writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+/// The newest format, which this build writes where an older one would not do.
+pub const FORMAT: u32 = 2;
 /// A header beyond this is no checkpoint's.
 const MAX_HEADER: u64 = 16 << 20;
 /// A file beyond this is no checkpoint.
 const MAX_FILE: u64 = 4 << 30;
-/// The three families of tensors.
-const FAMILIES: [&str; 3] = ["param", "moment1", "moment2"];
+/// The families of tensors under an optimizer: parameters, then its memory.
+fn families(optimizer: &Optimizer) -> &'static [&'static str] {
+    if optimizer.rule.kind().has_second_moment() {
+        &["param", "moment1", "moment2"]
+    } else {
+        &["param", "velocity"]
+    }
+}
 
 /// What a checkpoint says of itself.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -50,7 +58,7 @@ pub struct Header {
     pub numerics: u32,
     /// Updates done.
     pub update: u64,
-    /// AdamW's own count of steps.
+    /// The optimizer's own count of steps.
     pub adam_step: u64,
     /// The stream of batches it was made with.
     pub stream: Stream,
@@ -152,13 +160,14 @@ impl Hinted for CheckpointError {
 /// The bytes of a checkpoint.
 pub fn to_bytes(layout: &Layout, state: &State<f32>, run: &ValidRun) -> Vec<u8> {
     let mut tensors = Tensors::default();
-    let families = [&state.params, &state.moments.first, &state.moments.second];
-    for (family, values) in FAMILIES.iter().zip(families) {
+    let optimizer = &run.config().optimizer;
+    let vectors = [&state.params, &state.moments.first, &state.moments.second];
+    for (family, values) in families(optimizer).iter().zip(vectors) {
         tensors.add_parameters(family, layout, values);
     }
     let mut header = Header {
         kind: "checkpoint".to_owned(),
-        format: FORMAT,
+        format: if optimizer.is_of_first_version() { 1 } else { FORMAT },
         numerics: NUMERICS_VERSION,
         update: state.update,
         adam_step: state.moments.step,
@@ -286,7 +295,8 @@ impl Checkpoint {
     /// The state it holds, arranged for a policy.
     pub fn state(&self, layout: &Layout) -> Result<State<f32>, CheckpointError> {
         let misfit = |what: String| CheckpointError::Misfit { path: self.path.clone(), what };
-        let mut families = FAMILIES.iter().map(|family| {
+        let names = families(&self.header.config.optimizer);
+        let mut families = names.iter().map(|family| {
             let mut flat = Vec::with_capacity(layout.len());
             for parameter in layout.parameters() {
                 let name = format!("{family}/{}", parameter.name);
@@ -301,9 +311,9 @@ impl Checkpoint {
             }
             Ok(flat)
         });
-        let mut next = || families.next().unwrap_or_else(|| Ok(Vec::new()));
+        let mut next = || families.next().unwrap_or_else(|| Ok(vec![0.0; layout.len()]));
         let (params, first, second) = (next()?, next()?, next()?);
-        if self.tensors.len() != 3 * layout.parameters().len() {
+        if self.tensors.len() != names.len() * layout.parameters().len() {
             return Err(misfit(format!("it has {} tensors in all", self.tensors.len())));
         }
         let Header { update, adam_step, .. } = self.header;

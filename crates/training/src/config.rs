@@ -63,7 +63,7 @@ pub struct RunConfig<S = Start> {
     pub updates: u64,
     /// The updates after which the panel is evaluated.
     pub evaluations: Vec<u64>,
-    /// Clipping and AdamW.
+    /// Clip and optimizer.
     pub optimizer: Optimizer,
     /// Working precision.
     #[serde(default)]
@@ -208,8 +208,8 @@ impl ValidRun {
 
     /// The part of it that a trainer needs.
     pub fn arm(&self) -> Arm {
-        let RunConfig { cut, seed, stream, optimizer, .. } = self.config;
-        Arm { cut, seed, stream, optimizer }
+        let RunConfig { cut, seed, stream, ref optimizer, .. } = self.config;
+        Arm { cut, seed, stream, optimizer: optimizer.clone() }
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
             start: None,
             updates: 500,
             evaluations: evaluation_points(0, 500, 200),
-            optimizer: Optimizer { adamw: AdamWSettings::default(), clip: 4311.62, schedule: None },
+            optimizer: Optimizer::adamw(AdamWSettings::default(), 4311.62),
             precision: Precision::F32,
             numerics: NUMERICS_VERSION,
         }

@@ -1,6 +1,6 @@
 //! Training through known dynamics, to the same bits every time.
 //!
-//! **Does**: turns batches into updates under a cut (clip by the global norm, AdamW), evaluates the
+//! **Does**: turns batches into updates under a cut (clip by the global norm, optimizer), evaluates the
 //! fixed panel, keeps checkpoints and logs, and continues a killed run as if nothing had happened.
 //!
 //! **Refuses**: to know a system (it sees [`backcut_systems::System`]), to read a clock or an
@@ -11,12 +11,13 @@
 //! branch is a state under another arm; and a resumed run is the run that never stopped.
 //!
 //! ```
-//! use backcut_training::{AdamWSettings, Moments, adamw, clip};
+//! use backcut_training::{AdamWSettings, Moments, Rule, clip, everywhere, update};
 //!
 //! let (params, gradient) = ([0.5_f32, -0.25], [30.0, 40.0]);
 //! let (gradient, factor) = clip(&gradient, 5.0);
 //! assert_eq!(factor, 0.1);
-//! let (update, state) = adamw(&AdamWSettings::default(), &params, &Moments::zeros(2), &gradient);
+//! let rule = everywhere(Rule::AdamW(AdamWSettings::default()), 2);
+//! let (update, state) = update(&rule, &params, &Moments::zeros(2), &gradient);
 //! assert!(update.iter().all(|u| *u < 0.0));
 //! assert_eq!(state.step, 1);
 //! ```
@@ -35,13 +36,13 @@ mod tensors;
 mod trainer;
 mod training_loop;
 
-pub use backcut_systems::{AdamWSettings, Optimizer, SystemChoice};
+pub use backcut_systems::{AdamWSettings, Clip, Optimizer, Rule, SgdSettings, SystemChoice};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config::{ConfigError, Precision, RunConfig, Start, ValidRun};
 pub use digest::sha256;
 pub use evaluate::{Evaluator, Panel, PanelError, in_panel};
 pub use folder::Folder;
-pub use optimizer::{Moments, adamw, clip, clip_factor, step_in_place, update_into};
+pub use optimizer::{Moments, Stretch, clip, everywhere, step_in_place, update, update_into};
 pub use restored::{Branch, RestoreError, Restored};
 pub use run::{Begin, Control, Progress, RunError, RunOptions, Summary};
 pub use tensors::{KEY, Tensors};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use backcut_systems::{BatchKey, Built, Catalogue, SettingsError};
+use backcut_systems::{BatchKey, Built, Catalogue, Optimizer, SettingsError};
 use backcut_text::Hinted;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Header};
@@ -66,6 +66,11 @@ impl Restored {
         Ok(Self { built, header, state })
     }
 
+    /// The optimizer it was trained with.
+    pub fn optimizer(&self) -> &Optimizer {
+        &self.header.config.optimizer
+    }
+
     /// The batch that comes next.
     pub fn next_batch(&self) -> BatchKey {
         let Header { config, stream, .. } = &self.header;
@@ -73,10 +78,11 @@ impl Restored {
     }
 
     /// Where a branch under `built` starts. Another phase keeps the parameters and begins its optimizer
-    /// anew; anything else carries over whole.
-    pub fn branch(&self, built: &Built) -> Branch {
+    /// anew, and so does an optimizer whose memory means something else (SGD's velocity against Adam's
+    /// moments); anything else carries over whole.
+    pub fn branch(&self, built: &Built, optimizer: &Optimizer) -> Branch {
         let mut state = self.state.clone();
-        if built.phase != self.built.phase {
+        if built.phase != self.built.phase || !optimizer.remembers_like(self.optimizer()) {
             state.moments = Moments::zeros(state.params.len());
         }
         Branch { start: self.header.start(), state }

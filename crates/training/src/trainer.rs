@@ -13,14 +13,14 @@ use backcut_engine::{
     BackwardError, Cut, Executor, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
 };
 use backcut_kernels::{Real, hash};
-use backcut_systems::{BatchKey, Optimizer, SampleError, Stream, System};
+use backcut_systems::{BatchKey, Optimizer, Placed, SampleError, Stream, System};
 use backcut_text::Hinted;
 
 use crate::evaluate::{Evaluator, Panel, PanelError};
-use crate::optimizer::{Moments, clip_factor};
+use crate::optimizer::{Moments, Stretch};
 
 /// What distinguishes one training run of a system from another.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Arm {
     /// The backward graph.
     pub cut: Cut,
@@ -28,7 +28,7 @@ pub struct Arm {
     pub seed: u64,
     /// The stream the batches come from.
     pub stream: Stream,
-    /// Clipping and AdamW.
+    /// Clip and optimizer.
     pub optimizer: Optimizer,
 }
 
@@ -39,7 +39,7 @@ pub struct State<R> {
     pub update: u64,
     /// Parameters, flat, in the layout's order.
     pub params: Vec<R>,
-    /// AdamW's moments and its own count of steps.
+    /// The optimizer's memory and its own count of steps.
     pub moments: Moments<R>,
 }
 
@@ -135,6 +135,9 @@ pub enum TrainError {
     /// A state of another program.
     #[error(transparent)]
     Length(#[from] WrongLength),
+    /// A group of parameters that this policy does not have.
+    #[error("{0}")]
+    Groups(String),
 }
 
 impl Hinted for TrainError {
@@ -144,12 +147,13 @@ impl Hinted for TrainError {
                 "the system's data changed or do not hold what its settings ask for"
             }
             Self::Roll { .. } | Self::Panel { .. } => {
-                "the policy diverged: look at the norms in the log, lower optimizer.adamw.rate"
+                "the policy diverged: look at the norms in the log, lower the optimizer's rate"
             }
             Self::Backward { source, .. } | Self::Cut(source) => return source.hint(),
-            Self::Gradient { .. } => "lower the loss's scale or optimizer.adamw.rate",
+            Self::Gradient { .. } => "lower the loss's scale or the optimizer's rate",
             Self::Forward(_) => "choose a window between 1 and the number of steps",
             Self::Length(_) => "the state belongs to a policy of another size",
+            Self::Groups(_) => "`backcut inspect` lists the parameters of a checkpoint",
         }
         .into()
     }
@@ -164,6 +168,9 @@ pub struct Trainer<'s, R: Real> {
     executor: &'s dyn Executor<R>,
     system: &'s dyn System<R>,
     arm: Arm,
+    placed: Placed,
+    /// Written anew with every step.
+    stretches: Vec<Stretch>,
     update: u64,
     model: Model<R>,
     moments: Moments<R>,
@@ -179,7 +186,8 @@ impl<'s, R: Real> Trainer<'s, R> {
         system: &'s dyn System<R>,
         arm: Arm,
     ) -> Result<Self, TrainError> {
-        Self::resume(executor, system, arm, State::initial(system, arm.seed))
+        let state = State::initial(system, arm.seed);
+        Self::resume(executor, system, arm, state)
     }
 
     /// Continues from a state, under the same arm or another.
@@ -196,12 +204,26 @@ impl<'s, R: Real> Trainer<'s, R> {
             }
         }
         let program = system.program();
+        let placed = Placed::new(&arm.optimizer, program.layout()).map_err(TrainError::Groups)?;
+        let stretches = placed.stretches(&arm.optimizer, 1);
         let model = executor.model(program, params)?;
         let rollout =
             executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
         let workspace = executor.workspace(&rollout, &[arm.cut]).map_err(TrainError::Cut)?;
         let evaluator = Evaluator::new(executor, system)?;
-        Ok(Self { executor, system, arm, update, model, moments, rollout, workspace, evaluator })
+        Ok(Self {
+            executor,
+            system,
+            arm,
+            placed,
+            stretches,
+            update,
+            model,
+            moments,
+            rollout,
+            workspace,
+            evaluator,
+        })
     }
 
     /// The arm.
@@ -219,7 +241,7 @@ impl<'s, R: Real> Trainer<'s, R> {
         &self.model
     }
 
-    /// AdamW's memory as it is now.
+    /// The optimizer's memory as it is now.
     pub fn moments(&self) -> &Moments<R> {
         &self.moments
     }
@@ -246,7 +268,7 @@ impl<'s, R: Real> Trainer<'s, R> {
     /// One update. Allocates nothing.
     pub fn step(&mut self) -> Result<UpdateLog, TrainError> {
         let update = self.update + 1;
-        let Arm { seed, stream, optimizer, .. } = self.arm;
+        let Arm { seed, stream, .. } = self.arm;
         let key = BatchKey { seed, stream, update: self.update };
         self.system
             .fill_batch(key, &mut self.rollout)
@@ -254,6 +276,7 @@ impl<'s, R: Real> Trainer<'s, R> {
         let Self { executor, model, moments, rollout, workspace, .. } = self;
         let loss =
             executor.roll(model, rollout).map_err(|source| TrainError::Roll { update, source })?;
+        workspace.draw(key.draw());
         let backward = |source| TrainError::Backward { update, source };
         executor.backward(model, rollout, workspace).map_err(backward)?;
         let raw_norm = executor.norm(workspace, 0);
@@ -261,9 +284,10 @@ impl<'s, R: Real> Trainer<'s, R> {
             executor.backward_checked(model, rollout, workspace).map_err(backward)?;
             return Err(TrainError::Gradient { update, parameter: self.bad_parameter() });
         }
-        let factor = clip_factor(raw_norm, optimizer.clip);
-        let adamw = optimizer.at(moments.step + 1).kernel();
-        executor.step(model, moments, workspace, 0, &adamw, R::from_f64(factor));
+        let optimizer = &self.arm.optimizer;
+        let factor = optimizer.clip.factor(raw_norm);
+        self.placed.stretches_into(optimizer, moments.step + 1, &mut self.stretches);
+        executor.step(model, moments, workspace, 0, &self.stretches, R::from_f64(factor));
         let hash = executor.hash(model);
         self.update = update;
         let clipped_norm = factor * raw_norm;

@@ -43,9 +43,9 @@ fn seeds_and_streams_differ_and_repeat() {
     assert_eq!(base, inputs(arm(Cut::FF, 9)));
     assert_ne!(base, inputs(arm(Cut::FF, 10)));
     let b = Arm { stream: Stream::B, ..arm(Cut::FF, 9) };
-    assert_ne!(base.0, inputs(b).0);
+    assert_ne!(base.0, inputs(b.clone()).0);
     // Stream b is the same sampler at seeds + 10^9, and never the initialisation.
-    assert_eq!(inputs(b).0, inputs(arm(Cut::FF, 1_000_000_009)).0);
+    assert_eq!(inputs(b.clone()).0, inputs(arm(Cut::FF, 1_000_000_009)).0);
     let system = PointMass::new();
     let fresh = Trainer::<f32>::new(Cpu::detect(), &system, b).unwrap().state();
     assert_eq!(fresh, State::initial(&system, 9));

@@ -9,7 +9,9 @@ use backcut_engine::{Cpu, Cut};
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_systems::Stream;
 use backcut_systems::policy::{Initialisation, Policy};
-use backcut_systems::quadrotor::{InitialSpread, QuadrotorConfig, VelocityReading};
+use backcut_systems::quadrotor::{
+    InitialSpread, InitialVelocity, QuadrotorConfig, VelocityReading,
+};
 use backcut_training::{AdamWSettings, Arm, Optimizer, Trainer};
 
 #[test]
@@ -33,11 +35,12 @@ fn the_first_updates_of_one_source_have_these_bits() {
             ..Policy::small()
         },
         batch: 8,
+        initial_velocity: InitialVelocity::Rest,
     };
     let system = config.check().unwrap();
-    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1000.0, schedule: None };
+    let optimizer = Optimizer::adamw(AdamWSettings::default(), 1000.0);
     let found = [Cut::FF, Cut::F_SG].map(|cut| {
-        let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer };
+        let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer: optimizer.clone() };
         let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).unwrap();
         [(); 2].map(|()| trainer.step().unwrap().hash)
     });

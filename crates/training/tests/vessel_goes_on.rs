@@ -40,7 +40,7 @@ fn trained(phase: Phase, cut: Cut, stop: usize) -> (Vec<u64>, Vec<f64>) {
     let run = run(&config, cut);
     let system = config.check().unwrap();
     let arm = run.arm();
-    let first = Trainer::<f32>::new(Cpu::detect(), &system, arm).unwrap().state();
+    let first = Trainer::<f32>::new(Cpu::detect(), &system, arm.clone()).unwrap().state();
     let mut snapshot = Snapshot::beginning(first);
     loop {
         let mut training = Training::resume(Cpu::detect(), &system, &run, snapshot).unwrap();

@@ -14,7 +14,7 @@ use backcut_paper::values;
 use backcut_report::Results;
 use backcut_study::Tools;
 use backcut_systems::quadrotor::QuadrotorConfig;
-use backcut_systems::{BatchKey, Built, Settings as _, Stream, SystemChoice};
+use backcut_systems::{BatchKey, Built, Clip, Settings as _, Stream, SystemChoice};
 use backcut_training::{Arm, Optimizer, Trainer};
 use serde_json::{Map, json};
 
@@ -111,7 +111,7 @@ fn threshold(args: &Args, tools: Tools) -> Result<Verdict> {
 fn pilot(built: &Built) -> Result<f64> {
     let (system, executor) = (built.system(), Cpu::detect());
     let executor: &dyn Executor<f32> = executor;
-    let optimizer = Optimizer { clip: f64::MAX, ..built.optimizer };
+    let optimizer = Optimizer { clip: Clip::NONE, ..built.optimizer.clone() };
     let arm = Arm { cut: Cut::FF, seed: PILOT_SEED, stream: Stream::A, optimizer };
     let mut trainer: Trainer<f32> = Trainer::new(executor, system, arm).told()?;
     for _ in 0..PILOT_UPDATES {

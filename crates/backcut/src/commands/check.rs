@@ -4,35 +4,43 @@
 //! registers and whatever else its seed brings, which the oracle interprets. The tests of the engine
 //! try many more; this is for whoever wants to see the numbers for a size of their own, or doubts a
 //! new machine.
+//!
+//! `--system NAME` asks the same of a system's own program, and looks at what its author may have got
+//! wrong: see [`system`].
+
+mod case;
+mod system;
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use anyhow::Context as _;
+use backcut_engine::Cut;
 use backcut_engine::oracle::{
-    OracleInputs, OracleSpec, PolicySizes, Random, directional_derivative, interpret,
-    policy_by_hand, random_direction, random_inputs, random_parameters, random_program,
-    trace_policy,
+    PolicySizes, interpret, policy_by_hand, random_program, trace_policy,
 };
-use backcut_engine::{Cpu, Cut, Executor, Model, Program, Rollout};
+use backcut_study::Tools;
 use backcut_text::thousands;
 use serde::Serialize;
 
 use crate::common::print;
 use crate::exit::{Told as _, Verdict, user};
+use crate::settings::SettingArgs;
+use case::{
+    Case, Compared, DIFFERENCES_TOLERANCE, ORACLE_TOLERANCE, compare, distance, same_bits, within,
+};
 
-/// Largest accepted distance to the scalar oracle, relative to the gradient's norm.
-const ORACLE_TOLERANCE: f64 = 1e-10;
-/// Largest accepted error along a direction, relative to the gradient's norm.
-const DIFFERENCES_TOLERANCE: f64 = 1e-7;
 /// Two cuts closer than this, relative to the norm, count as equal.
 const APART: f64 = 1e-6;
-const DIRECTIONS: usize = 3;
 
-/// Run the oracles on small programs, for every kind of cut, and print the errors.
+/// Run the oracles on small programs or on a system's own, and print the errors.
 #[derive(clap::Args)]
 #[command(after_help = "Exit code: 0 all within tolerance, 1 something is not, 2 wrong input.")]
 pub struct Args {
+    /// Check this system's own program, sampler and forward, by its name in the catalogue
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["width", "heads", "layers"])]
+    system: Option<String>,
+    #[command(flatten)]
+    settings: SettingArgs,
     /// Columns of the policy's hidden representation
     #[arg(long, default_value_t = 8)]
     width: usize,
@@ -42,7 +50,7 @@ pub struct Args {
     /// Attention layers
     #[arg(long, value_name = "N", default_value_t = 2)]
     layers: usize,
-    /// Steps of the rollouts
+    /// Steps of the rollouts; a system's prefix comes on top
     #[arg(long, value_name = "T", default_value_t = 6)]
     steps: usize,
     /// Rows of the batch
@@ -91,7 +99,13 @@ impl Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> anyhow::Result<Verdict> {
+pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
+    if let Some(name) = &args.system {
+        return system::run(name, args, tools);
+    }
+    if !args.settings.is_empty() {
+        return Err(user("settings without a system", "add --system NAME"));
+    }
     args.check()?;
     let findings = examine(args)?;
     let output = if args.json {
@@ -101,60 +115,6 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     };
     print(output)?;
     Ok(if findings.ok { Verdict::Fine } else { Verdict::Failed })
-}
-
-/// One program, ready to be rolled by the engine and by the oracle.
-struct Case {
-    executor: &'static dyn Executor<f64>,
-    program: Arc<Program>,
-    parameters: Vec<f64>,
-    inputs: OracleInputs,
-    spec: OracleSpec,
-}
-
-impl Case {
-    fn new(program: Program, args: &Args) -> Self {
-        let spec = OracleSpec { rows: args.rows, steps: args.steps, ..OracleSpec::default() };
-        Self {
-            executor: Cpu::detect(),
-            parameters: random_parameters(&program, args.seed),
-            inputs: random_inputs(&program, args.rows, args.steps, args.seed),
-            program: Arc::new(program),
-            spec,
-        }
-    }
-
-    fn roll(&self, parameters: &[f64]) -> anyhow::Result<(Model<f64>, Rollout<f64>)> {
-        let OracleSpec { rows, steps, .. } = self.spec;
-        let model = self.executor.model(&self.program, parameters.to_vec())?;
-        let mut rollout =
-            self.executor.rollout(&self.program, rows, steps, self.spec.forward_spec())?;
-        self.inputs.write_into(&mut rollout)?;
-        self.executor.roll(&model, &mut rollout)?;
-        Ok((model, rollout))
-    }
-
-    /// Every value that the rollout keeps as rows, and its loss, as bits.
-    fn bytes(&self, rollout: &Rollout<f64>) -> Vec<u64> {
-        let sites = 0..self.program.nodes().len();
-        let values = sites.flat_map(|site| rollout.values(site));
-        values.chain(rollout.row_loss().unwrap_or_default()).map(|v| v.to_bits()).collect()
-    }
-
-    /// FF along random directions, against central differences of the engine's own loss.
-    fn differences(&self, full: &[f64], seed: u64) -> f64 {
-        let loss = |parameters: &[f64]| {
-            let rolled = self.roll(parameters).ok();
-            rolled.and_then(|(_, rollout)| rollout.loss()).unwrap_or(f64::NAN)
-        };
-        let random = &mut Random::new(seed);
-        let error = |_| {
-            let direction = random_direction(full.len(), random);
-            let found: f64 = full.iter().zip(&direction).map(|(g, d)| g * d).sum();
-            (found - directional_derivative(loss, &self.parameters, &direction)).abs() / norm(full)
-        };
-        (0..DIRECTIONS).map(error).fold(0.0, worse)
-    }
 }
 
 /// What was found for one cut.
@@ -198,10 +158,10 @@ struct Findings {
 }
 
 fn examine(args: &Args) -> anyhow::Result<Findings> {
-    let Args { width, heads, layers, steps, .. } = *args;
+    let Args { width, heads, layers, steps, rows, seed, .. } = *args;
     let sizes = PolicySizes { width, heads, layers, max_steps: steps };
-    let policy = Case::new(trace_policy(sizes).told()?, args);
-    let random = Case::new(random_program(args.seed, steps)?, args);
+    let policy = Case::random(trace_policy(sizes).told()?, rows, steps, seed);
+    let random = Case::random(random_program(seed, steps)?, rows, steps, seed);
     let cuts = kinds(steps)?;
 
     let by_hand = |cut: Cut| -> anyhow::Result<Vec<f64>> {
@@ -246,44 +206,6 @@ fn kinds(steps: usize) -> anyhow::Result<Vec<Cut>> {
                  K_A0.5 K2F K2D K2_SG K2_SEG-1 K3F K3_SEG-2";
     let parse = |name: &str| Ok(name.replace("-T", &format!("-{steps}")).parse()?);
     names.split_whitespace().map(parse).collect()
-}
-
-/// The gradients of one program and how they compare, cut by cut.
-struct Compared {
-    gradients: Vec<Vec<f64>>,
-    errors: Vec<f64>,
-    many_is_single: Vec<bool>,
-    forward_is_same: Vec<bool>,
-}
-
-fn compare(
-    case: &Case,
-    cuts: &[Cut],
-    oracle: impl Fn(Cut) -> anyhow::Result<Vec<f64>>,
-) -> anyhow::Result<Compared> {
-    let (model, mut rollout) = case.roll(&case.parameters)?;
-    let forward = case.bytes(&rollout);
-    let mut all = case.executor.workspace(&rollout, cuts)?;
-    case.executor.backward(&model, &rollout, &mut all)?;
-    let mut compared = Compared {
-        gradients: Vec::new(),
-        errors: Vec::new(),
-        many_is_single: Vec::new(),
-        forward_is_same: Vec::new(),
-    };
-    for (i, &cut) in cuts.iter().enumerate() {
-        let mut alone = case.executor.workspace(&rollout, &[cut])?;
-        case.executor.backward(&model, &rollout, &mut alone)?;
-        let mut is_same = case.bytes(&rollout) == forward;
-        case.executor.roll(&model, &mut rollout)?;
-        is_same &= case.bytes(&rollout) == forward;
-        let gradient = alone.gradient(0).to_vec();
-        compared.errors.push(distance(&gradient, &oracle(cut)?));
-        compared.many_is_single.push(same_bits(&gradient, all.gradient(i)));
-        compared.forward_is_same.push(is_same);
-        compared.gradients.push(gradient);
-    }
-    Ok(compared)
 }
 
 fn identities(cuts: &[Cut], steps: usize, programs: &[&Compared]) -> anyhow::Result<Vec<Identity>> {
@@ -386,27 +308,4 @@ impl Findings {
         };
         out
     }
-}
-
-/// A NaN is within nothing.
-fn within(error: f64, tolerance: f64) -> bool {
-    error < tolerance
-}
-
-/// The larger error, where a NaN is the largest.
-fn worse(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
-}
-
-fn norm(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
-}
-
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    let difference: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    norm(&difference) / norm(b)
-}
-
-fn same_bits(a: &[f64], b: &[f64]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
 }

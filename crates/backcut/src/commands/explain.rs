@@ -8,13 +8,14 @@ mod dot;
 mod drawing;
 mod words;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
-use backcut_engine::{ForwardSpec, MemoryReads, Program};
+use backcut_engine::{Draw, ForwardSpec, MemoryReads, Program};
 use serde::Serialize;
 
 use crate::common::{parse_cut, print, write};
@@ -33,7 +34,7 @@ Cuts: FF FD F_SG KF KD K_SG SEG-8 K_SEG-8 K4F K4_SG F_A0.5
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The backward graph, such as FF, F_SG or SEG-8
+    /// The backward graph, such as FF, F_SG, SEG-8 or FF:keys=D
     cut: String,
     /// Steps of the rollout
     #[arg(long, value_name = "T", default_value_t = 32)]
@@ -77,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     let shape = Shape { steps, layers, width, heads };
     let reads = reads(args.window)?;
     let program = shape.program()?;
-    let edges = EdgeList::new(&program, steps, 0, &reads, cut).told()?;
+    let edges = EdgeList::drawn(&program, steps, 0, &reads, cut, Draw::new(1, 0)).told()?;
     let step = args.step.unwrap_or(steps - 1);
     let reach = edges.reach(step).ok_or_else(|| {
         let what = format!("there is no step {step} in a rollout of {steps} steps");
@@ -115,7 +116,7 @@ struct Explained<'p> {
 #[derive(Serialize)]
 struct Count<'p> {
     through: Through,
-    name: &'p str,
+    name: Cow<'p, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     layer: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,8 +127,7 @@ struct Count<'p> {
 
 impl Explained<'_> {
     fn text(&self) -> String {
-        let cut = self.edges.cut();
-        let mut out = words::meaning(cut, self.shape.steps, self.window);
+        let mut out = words::meaning(self.edges.cut(), self.shape.steps, self.window);
         out.push('\n');
         out.push_str(&drawing::draw(self));
         out.push('\n');
@@ -147,8 +147,7 @@ impl Explained<'_> {
             rows.push((label, count.tally));
         }
         let mut out = table("edges of one trajectory", &rows);
-        let by_distance =
-            self.edges.tally_by(|e| (e.through == Through::Cache, octave(e.distance())));
+        let by_distance = self.edges.tally_by(|e| (e.through.is_cache(), octave(e.distance())));
         let rows: Vec<(String, Tally)> = by_distance
             .into_iter()
             .filter(|((is_memory, _), _)| *is_memory)
@@ -172,8 +171,8 @@ impl Explained<'_> {
             (e.through, e.index, distance, self.edges.name(e))
         };
         let tallies = self.edges.tally_by(key);
-        let count = |((through, index, distance, name), tally)| {
-            let layer = (through == Through::Cache).then_some(index);
+        let count = |((through, index, distance, name), tally): ((Through, _, _, _), Tally)| {
+            let layer = through.is_cache().then_some(index);
             Count { through, name, layer, distance, tally }
         };
         tallies.into_iter().map(count).collect()
@@ -191,7 +190,7 @@ impl Explained<'_> {
         let cut = self.edges.cut();
         let value = serde_json::json!({
             "cut": cut,
-            "meaning": words::sentence(cut),
+            "meaning": cut.in_words(),
             "program": self.shape,
             "window": self.window,
             "state_edges_per_path": self.edges.state_edges_per_path(),

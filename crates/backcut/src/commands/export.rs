@@ -2,7 +2,7 @@
 //!
 //! The file holds what went in (parameters, initial states, references, standardised noise, what is fed
 //! from outside), what came out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
-//! that clipping and AdamW would really make from this state. Nothing is trained. With `--panel` it holds the
+//! that clip and optimizer would really make from this state. Nothing is trained. With `--panel` it holds the
 //! evaluation panel instead.
 
 mod panel;
@@ -12,13 +12,17 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_engine::{Cpu, Cut, Executor, Fed, Rollout};
 use backcut_kernels::Real;
+use backcut_measure::outside::{FORMAT, keeps};
 use backcut_study::Tools;
-use backcut_systems::{BatchKey, System, SystemChoice};
-use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, adamw, clip};
+use backcut_systems::{
+    AdamWSettings, BatchKey, Clip, Optimizer, Placed, Rule, SgdSettings, System, SystemChoice,
+};
+use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, clip, update as made};
 use serde_json::{Map, Value, json};
 
 use crate::common::{default_run, load, parse_cut, parse_stream, write};
 use crate::exit::{Told as _, Verdict, user};
+use crate::optimizer::{OptimizerArgs, check_groups};
 use crate::say::note;
 use crate::settings::SettingArgs;
 
@@ -33,6 +37,8 @@ pub struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     settings: SettingArgs,
+    #[command(flatten)]
+    optimizer: OptimizerArgs,
     /// Take parameters, moments and counters from this checkpoint
     #[arg(long, value_name = "CHECKPOINT")]
     from: Option<PathBuf>,
@@ -71,15 +77,19 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         base.is_some() && tools.catalogue.build(&choice).told()?.phase != built.phase;
     let mut config = base.unwrap_or_else(|| default_run(&built));
     if is_new_phase {
-        config.optimizer = built.optimizer;
+        config.optimizer = built.optimizer.clone();
     }
+    let before = config.optimizer.clone();
+    config.optimizer = args.optimizer.over(config.optimizer)?;
+    check_groups(&config, built.system().program().layout())?;
+    let begins_anew = is_new_phase || !config.optimizer.remembers_like(&before);
     config.system = built.choice.clone();
     config.seed = args.seed.unwrap_or(config.seed);
     if let Some(stream) = &args.stream {
         config.stream = parse_stream(stream)?;
     }
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
-    let start = from.as_ref().map(|checkpoint| Start { checkpoint, is_new_phase });
+    let start = from.as_ref().map(|checkpoint| Start { checkpoint, begins_anew });
     let bytes = match args.precision.as_str() {
         _ if args.panel => panel::export(tools.executor, built.system(), &config, start)?,
         "f64" => export(Cpu::detect(), built.double(), &config, start, &cuts)?,
@@ -97,11 +107,11 @@ pub fn named(name: Option<&str>, tools: Tools) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// A checkpoint, and whether what is exported is another phase than its own.
+/// A checkpoint, and whether the optimizer of what is exported begins anew there.
 #[derive(Clone, Copy)]
 struct Start<'c> {
     checkpoint: &'c Checkpoint,
-    is_new_phase: bool,
+    begins_anew: bool,
 }
 
 /// Parameters, moments and updates done.
@@ -111,13 +121,13 @@ fn state<R: Real>(
     start: Option<Start>,
 ) -> Result<(u64, Vec<R>, Moments<R>)> {
     let layout = system.program().layout();
-    let Some(Start { checkpoint, is_new_phase }) = start else {
+    let Some(Start { checkpoint, begins_anew }) = start else {
         return Ok((0, layout.initialise(config.seed), Moments::zeros(layout.len())));
     };
     let state = checkpoint.state(layout).told()?;
     let widen =
         |values: &[f32]| values.iter().map(|v| R::from_f64(f64::from(*v))).collect::<Vec<R>>();
-    if is_new_phase {
+    if begins_anew {
         return Ok((state.update, widen(&state.params), Moments::zeros(layout.len())));
     }
     let (first, second) = (widen(&state.moments.first), widen(&state.moments.second));
@@ -133,10 +143,12 @@ fn export<R: Real>(
     cuts: &[Cut],
 ) -> Result<Vec<u8>> {
     let (update, params, moments) = state(system, config, start)?;
-    // The rate that the schedule has at this step is part of what is exported.
-    let adamw_here = config.optimizer.at(moments.step + 1);
     let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
     let layout = program.layout();
+    // The rates that the schedule has at this step are part of what is exported.
+    let placed =
+        Placed::new(&config.optimizer, layout).map_err(|e| user(e, "correct the groups"))?;
+    let rules = placed.stretches(&config.optimizer, moments.step + 1);
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
     let model = executor.model(program, params)?;
     let mut rollout = executor.rollout(program, rows, steps, system.spec()).told()?;
@@ -144,12 +156,17 @@ fn export<R: Real>(
     let hint = "the policy fails on this batch: choose another seed or checkpoint";
     let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
     let mut workspace = executor.workspace(&rollout, cuts).told()?;
+    workspace.draw(key.draw());
     executor.backward(&model, &rollout, &mut workspace).told()?;
 
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());
-    tensors.add_parameters("moment1", layout, &moments.first);
-    tensors.add_parameters("moment2", layout, &moments.second);
+    let kept = [("moment1", &moments.first), ("moment2", &moments.second)];
+    for ((family, values), is_kept) in kept.into_iter().zip(keeps(&config.optimizer.rule)) {
+        if is_kept {
+            tensors.add_parameters(family, layout, values);
+        }
+    }
     for (name, shape, values) in system.raw_batch(key) {
         let rounded: Vec<R> = values.iter().map(|v| R::from_f64(*v)).collect();
         tensors.add(&format!("input/{name}"), &shape, &rounded);
@@ -164,15 +181,41 @@ fn export<R: Real>(
         let gradient = workspace.gradient(index);
         let norm = executor.norm(&workspace, index);
         let (clipped, factor) = clip(gradient, config.optimizer.clip);
-        let (applied, _) = adamw(&adamw_here, model.values(), &moments, &clipped);
+        let (applied, _) = made(&rules, model.values(), &moments, &clipped);
         tensors.add_parameters(&format!("gradient/{cut}"), layout, gradient);
         tensors.add_parameters(&format!("update/{cut}"), layout, &applied);
         of_cut.insert(cut.to_string(), json!({"norm": norm, "factor": factor}));
     }
     let mut header = describe::<R>(config, update, moments.step, &of_cut)?;
+    header["arms"] = cuts.iter().map(Cut::to_string).collect();
+    let names = layout.parameters().iter().map(|parameter| parameter.name.as_str());
+    header["parameters"] = names.collect();
+    header["optimizer"] = optimizer(&config.optimizer, moments.step + 1);
     header["forward"] = forward;
     header["constants"] = system.constants().into();
     Ok(tensors.to_bytes(&header))
+}
+
+/// The optimizer as docs/format.md has it, with the rate of this step.
+fn optimizer(optimizer: &Optimizer, step: u64) -> Value {
+    let rule = optimizer.at(step);
+    let mut form = match rule {
+        Rule::AdamW(AdamWSettings { rate, beta1, beta2, eps, decay })
+        | Rule::Adam(AdamWSettings { rate, beta1, beta2, eps, decay }) => {
+            json!({"rate": rate, "beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay})
+        }
+        Rule::Sgd(SgdSettings { rate, momentum, decay }) => {
+            json!({"rate": rate, "momentum": momentum, "decay": decay})
+        }
+    };
+    form["kind"] = rule.kind().name().into();
+    if let Clip::Norm(threshold) = optimizer.clip {
+        form["clip"] = threshold.into();
+    }
+    if !optimizer.groups.is_empty() {
+        form["groups"] = json!(optimizer.groups);
+    }
+    form
 }
 
 /// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.
@@ -217,12 +260,13 @@ fn describe<R: Real>(
 ) -> Result<Value> {
     Ok(json!({
         "kind": "export",
-        "format": 1,
+        "format": FORMAT,
         "config": serde_json::to_value(config)?,
         "precision": R::NAME,
         "update": update,
         "adam_step": adam_step,
-        "rate": config.optimizer.at(adam_step + 1).rate,
+        "step": adam_step,
+        "rate": config.optimizer.at(adam_step + 1).rate(),
         "cuts": cuts,
         "layout": {
             "order": "row-major",
@@ -231,7 +275,7 @@ fn describe<R: Real>(
             "heads": "head h is columns h*d ... (h+1)*d-1 of query, key and value",
             "loss": "summed over rows and steps, always f64",
             "gradient": "of output/loss, before clipping",
-            "update": "theta' - theta of one clipped AdamW step from this state",
+            "update": "theta' - theta of one step of config.optimizer, clipped, from this state",
             "input": "the numbers behind the batch, as the system's sampler drew them",
             "read": "inputs of the step program, initial values of its states beside them",
             "output": "taps of the step program, [step][row][column]; a state is the one after the step",

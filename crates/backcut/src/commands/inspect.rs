@@ -73,9 +73,10 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
     outln!("  cut        {}", config.cut)?;
     outln!("  seed       {}, stream {:?}", config.seed, header.stream)?;
     outln!(
-        "  update     {} of {} (AdamW step {})",
+        "  update     {} of {} ({} step {})",
         header.update,
         config.updates,
+        config.optimizer.rule.kind().title(),
         header.adam_step
     )?;
     if let Some(start) = &config.start {
@@ -89,23 +90,23 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
         thousands(weights("param/")),
         header.parameter_hash
     )?;
-    outln!(
-        "\n{:<24} {:>12} {:>12} {:>12} {:>12}",
-        "parameter",
-        "shape",
-        "norm",
-        "moment 1",
-        "moment 2"
-    )?;
+    let is_descent = !config.optimizer.rule.kind().has_second_moment();
+    let memory = if is_descent { ["velocity", ""] } else { ["moment 1", "moment 2"] };
+    let [first, second] = memory;
+    let head =
+        format!("{:<24} {:>12} {:>12} {first:>12} {second:>12}", "parameter", "shape", "norm");
+    outln!("\n{}", head.trim_end())?;
     for (name, tensor) in checkpoint.tensors() {
         let Some(name) = name.strip_prefix("param/") else { continue };
         let shape = tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
         let of = |family: &str| {
             let moment = checkpoint.tensors().get(&format!("{family}/{name}"));
-            moment.map_or(f64::NAN, |t| norm(&t.values))
+            moment.map_or_else(String::new, |t| format!("{:.4e}", norm(&t.values)))
         };
-        let (own, first, second) = (norm(&tensor.values), of("moment1"), of("moment2"));
-        outln!("{name:<24} {shape:>12} {own:>12.5} {first:>12.4e} {second:>12.4e}")?;
+        let first = of(if is_descent { "velocity" } else { "moment1" });
+        let (own, second) = (norm(&tensor.values), of("moment2"));
+        let line = format!("{name:<24} {shape:>12} {own:>12.5} {first:>12} {second:>12}");
+        outln!("{}", line.trim_end())?;
     }
     Ok(())
 }

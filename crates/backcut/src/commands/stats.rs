@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use backcut_stats::planning::{Plan, plan_noninferiority};
+use backcut_stats::table::{Cell, Dialect, RawTable};
 use backcut_stats::{
     Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
     forest, text,
 };
+use backcut_text::escape;
 use serde::Serialize;
 
 use crate::common::{print, write};
@@ -29,9 +31,11 @@ Exit code: 0 fine, 1 a prediction was contradicted or noninferiority not shown, 
 /// Paired source-level inference on a table of seeds and errors.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// CSV or Parquet file; `-` reads standard input
-    file: PathBuf,
+    /// CSV or Parquet files, read as one table; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
     /// A contrast, such as "h1 = [w1@0.20] - [FF@0.20] > 0" (repeatable)
     #[arg(long = "contrast", value_name = "EXPR")]
     contrasts: Vec<String>,
@@ -62,6 +66,21 @@ pub struct Args {
     /// Column that names the source [default: source, seed or stream]
     #[arg(long, value_name = "COLUMN")]
     source: Option<String>,
+    /// Column that names the arm of a table with one row per value [default: arm]
+    #[arg(long, value_name = "COLUMN")]
+    arm: Option<String>,
+    /// Column that names its condition [default: condition, if present]
+    #[arg(long, value_name = "COLUMN")]
+    condition: Option<String>,
+    /// Column that holds its values [default: value]
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// What separates columns: a character, or `tab` [default: a comma]
+    #[arg(long, value_name = "CHAR", value_parser = separator)]
+    separator: Option<u8>,
+    /// Numbers are written 1,5
+    #[arg(long)]
+    decimal_comma: bool,
     /// Column that names the cluster to resample whole [default: cluster, if present]
     #[arg(long, value_name = "COLUMN")]
     cluster: Option<String>,
@@ -84,17 +103,15 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<Verdict> {
-    let family = family(args).told_after("failed to ")?;
-    let bytes = read(&args.file)?;
-    let title = title(&args.file);
-    let layout = Layout {
-        source: args.source.clone(),
-        cluster: args.cluster.clone(),
-        stratum: args.stratum.clone(),
-    };
-    let judged = SourceTable::from_bytes(&bytes, &layout)
-        .and_then(|table| judge(args, &family, table))
-        .told_after("failed to ")?;
+    let family = family(args);
+    if let (Err(error), true) = (&family, args.contrasts.is_empty() && args.values.is_empty()) {
+        // What to type depends on what is there.
+        let hint = listing(&table(args)?);
+        return Err(user(format!("failed to {error}"), hint));
+    }
+    let family = family.told_after("failed to ")?;
+    let title = title(&args.files);
+    let judged = judge(args, &family, table(args)?).told_after("failed to ")?;
     if let Some(path) = &args.svg {
         write(path, forest::svg(&judged.report, &title))?;
     }
@@ -102,6 +119,73 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     print(output)?;
     let failed = judged.report.rows.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
+}
+
+/// The files as one table of sources.
+fn table(args: &Args) -> anyhow::Result<SourceTable> {
+    let layout = Layout {
+        source: args.source.clone(),
+        cluster: args.cluster.clone(),
+        stratum: args.stratum.clone(),
+        arm: args.arm.clone(),
+        condition: args.condition.clone(),
+        value: args.value.clone(),
+    };
+    let separator = args.separator.unwrap_or(Dialect::default().separator);
+    if args.decimal_comma && separator == b',' {
+        let what = "--decimal-comma where columns are separated by commas too";
+        return Err(user(what, "add --separator ';'"));
+    }
+    let dialect = Dialect { separator, decimal_comma: args.decimal_comma };
+    let mut tables = Vec::new();
+    for file in &args.files {
+        let bytes = read(file)?;
+        let place = format!("{}: failed to ", file.display());
+        let place = if args.files.len() > 1 { place } else { "failed to ".to_owned() };
+        let mut raw = RawTable::from_bytes_in(&bytes, dialect).told_after(&place)?;
+        // Files of one source each need not repeat its name on every row.
+        if args.files.len() > 1 && !layout.has_source(&raw.header) {
+            raw.add_column("source", &file.file_stem().unwrap_or_default().to_string_lossy());
+        }
+        tables.push(raw);
+    }
+    let table = RawTable::join(tables).and_then(|raw| SourceTable::from_raw(&raw, &layout));
+    table.told_after("failed to ")
+}
+
+/// An example to type, and the cells of a table.
+fn listing(table: &SourceTable) -> String {
+    let cells: Vec<&str> = table.cell_names().collect();
+    let numbers = |name: &str| {
+        let cell = table.cell(name).unwrap_or_default();
+        cell.iter().filter(|c| matches!(c, Cell::Number(_))).count()
+    };
+    let sources = table.sources().len();
+    let is_whole = |name: &&&str| numbers(name) == sources;
+    let whole: Vec<String> = cells.iter().filter(is_whole).map(|c| escape::plain(c)).collect();
+    let mut out = match whole.as_slice() {
+        [a, b, ..] => format!("give --contrast \"difference = [{b}] - [{a}]\""),
+        _ => "give --contrast \"[a] - [b]\" or --values COLUMN".to_owned(),
+    };
+    out += &format!("; there are {sources} sources with numbers in");
+    for name in cells.iter().take(LISTED) {
+        out += &format!("\n  [{}]  {} of them", escape::plain(name), numbers(name));
+    }
+    if cells.len() > LISTED {
+        out += &format!("\n  and {} cells more", cells.len() - LISTED);
+    }
+    out
+}
+
+/// Cells that are listed one by one.
+const LISTED: usize = 40;
+
+fn separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        _ if text == "tab" || text == "\\t" => Ok(b'\t'),
+        [one] if !one.is_ascii_alphanumeric() && !b"\"\r\n.-+".contains(one) => Ok(*one),
+        _ => Err("one character such as `;`, or `tab`".to_owned()),
+    }
 }
 
 /// What is printed: the report, what was left out, and the plan.
@@ -158,25 +242,12 @@ fn family(args: &Args) -> Result<Family, StatsError> {
 }
 
 fn judge(args: &Args, family: &Family, mut table: SourceTable) -> Result<Judged, StatsError> {
-    let mut left_out = Vec::new();
-    if args.drop_incomplete {
-        let mut cells = Vec::new();
-        for contrast in &family.params().contrasts {
-            cells.extend(contrast.cells_in(&table)?);
-        }
-        left_out = table.incomplete(&cells)?;
-        table = table.without(&left_out);
-    }
-    let mut report = family.run(&table)?;
-    if !left_out.is_empty() {
-        let note = format!(
-            "{} of {} sources left out for missing values: {}",
-            left_out.len(),
-            left_out.len() + table.sources().len(),
-            left_out.join(", ")
-        );
-        report.notes.insert(0, note);
-    }
+    let (report, left_out) = if args.drop_incomplete {
+        family.run_on_complete(&table)?
+    } else {
+        (family.run(&table)?, Vec::new())
+    };
+    table = table.without(&left_out);
     let plans = plans(args, family, &table)?;
     Ok(Judged { report, left_out, plans })
 }
@@ -227,8 +298,9 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-fn title(file: &Path) -> String {
-    if file == Path::new("-") {
+fn title(files: &[PathBuf]) -> String {
+    let [file] = files else { return format!("{} files", files.len()) };
+    if *file == Path::new("-") {
         return "standard input".into();
     }
     file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())

@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::common::{default_run, described, load, parse_cut, parse_stream};
 use crate::exit::{Told as _, Verdict, user};
+use crate::optimizer::{OptimizerArgs, check_groups};
 use crate::say::{note, out};
 use crate::settings::SettingArgs;
 use backcut_paper::values;
@@ -46,9 +47,8 @@ pub struct Args {
     /// The stream of batches: a, or b (the same sampler at seeds + 10^9) [default: a]
     #[arg(long, value_name = "a|b")]
     stream: Option<String>,
-    /// Threshold of the global-norm clip
-    #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
-    clip: Option<f64>,
+    #[command(flatten)]
+    optimizer: OptimizerArgs,
     /// Updates between evaluations of the panel [default: 200]
     #[arg(long, value_name = "N")]
     evaluate_every: Option<u64>,
@@ -117,7 +117,7 @@ impl Plan {
         let has_own_optimizer = base.is_none() || is_new_phase;
         let mut config = base.unwrap_or_else(|| default_run(&built));
         if is_new_phase {
-            config.optimizer = built.optimizer;
+            config.optimizer = built.optimizer.clone();
         }
         config.system = built.choice.clone();
         if let Some(cut) = &args.cut {
@@ -127,7 +127,6 @@ impl Plan {
             config.stream = parse_stream(stream)?;
         }
         config.seed = args.seed.unwrap_or(config.seed);
-        config.optimizer.clip = args.clip.unwrap_or(config.optimizer.clip);
         let done = config.start.as_ref().filter(|_| is_new_phase).map_or(0, |s| s.update);
         let usual = if existing.is_none() { done + built.updates } else { config.updates };
         config.updates = args.updates.unwrap_or(usual);
@@ -135,6 +134,8 @@ impl Plan {
             let steps = config.updates.saturating_sub(done);
             config.optimizer = config.optimizer.ending_with(steps.max(1));
         }
+        config.optimizer = args.optimizer.over(config.optimizer)?;
+        check_groups(&config, built.system().program().layout())?;
         if existing.is_none() || args.evaluate_every.is_some() || args.updates.is_some() {
             let start = config.start.as_ref().map_or(0, |s| s.update);
             let every = args.evaluate_every.unwrap_or(EVALUATE_EVERY);
@@ -198,7 +199,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut display = Display::new(plan.config.config().updates);
     let Plan { built, config, from, folder, begin, options } = &plan;
     let from = from.as_ref().map(|from| Restored::new(tools.catalogue, from));
-    let from = from.transpose().told()?.map(|from| from.branch(built));
+    let from = from.transpose().told()?.map(|from| from.branch(built, &config.config().optimizer));
     let mut saved = Instant::now();
     let mut heard = |progress: &Progress| {
         display.show(progress);
@@ -310,6 +311,10 @@ fn table(plan: &Plan, summary: &Summary) -> String {
         lines.push(format!("the paper's FF after 1000 updates: {paper:.5}"));
     }
     let done = summary.update - plan.config.config().start.as_ref().map_or(0, |s| s.update);
-    lines.push(format!("clipped {} of {done} updates", summary.clipped));
+    lines.push(if plan.config.config().optimizer.clip.is_on() {
+        format!("clipped {} of {done} updates", summary.clipped)
+    } else {
+        format!("{done} updates without a clip")
+    });
     lines.join("\n") + "\n"
 }

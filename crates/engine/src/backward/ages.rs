@@ -7,7 +7,6 @@
 //! and exact: take the `A_i` once (one lane per state entry, state edges cut), form each bin's state
 //! adjoints by small products, then run one local backward with one lane per bin.
 
-use std::num::NonZeroU32;
 use std::ops::Range;
 
 use backcut_kernels::Real;
@@ -43,8 +42,7 @@ impl<R: Real> StateJacobians<R> {
     }
 }
 
-const LOCAL: Cut =
-    Cut { state: StateCredit::Steps(NonZeroU32::MIN), memory: MemoryCredit::Projected };
+const LOCAL: Cut = Cut::KD;
 
 /// All closed-loop Jacobians of a rollout from one backward: one lane per state entry.
 pub(crate) fn state_jacobians<R: Real>(
@@ -118,7 +116,7 @@ pub(crate) fn gradient_by_age<R: Real>(
     bins: &[Range<usize>],
 ) -> Result<Vec<Vec<R>>, BackwardError> {
     let program = rollout.program().clone();
-    if program.has_memory() && !cut.memory.is_detached() {
+    if (program.has_memory() && !cut.is_detached()) || !cut.parts.is_empty() {
         return Err(BackwardError::AgesNeedDetachedMemory { cut });
     }
     for (i, bin) in bins.iter().enumerate() {
@@ -154,7 +152,7 @@ pub(crate) fn gradient_by_age<R: Real>(
             }
         }
     }
-    let local = Cut { state: LOCAL.state, memory: cut.memory };
+    let local = Cut { state: LOCAL.state, ..cut };
     let mut workspace = Workspace::for_seeds(rollout, &vec![local; bins.len()])?;
     let seeds: Vec<Local<R>> = bins
         .iter()

@@ -29,7 +29,7 @@ impl<R: Real> Workspace<R> {
                 return Err(BackwardError::NonFinite(fault));
             }
             for &(cache, side) in &self.program.feeds[site] {
-                let far = self.plan.group_of(lane).memory.far(t);
+                let far = self.plan.group_of(lane).credits.cache((cache, side)).far(t);
                 if self.is_bad(isa, rollout, (cache, side), lane, t, far) {
                     let name = &self.program.caches[cache].name;
                     let edge = format!("memory edge `{name}` from later segments to step {t}");
@@ -68,7 +68,7 @@ impl<R: Real> Workspace<R> {
             }
         }
         for &(cache, side) in &program.feeds[site] {
-            let near = self.plan.group_of(lane).memory.near(t);
+            let near = self.plan.group_of(lane).credits.cache((cache, side)).near(t);
             if self.is_bad(isa, rollout, (cache, side), lane, t, near) {
                 let name = &program.caches[cache].name;
                 return format!("memory edge `{name}` from later steps to step {t}");

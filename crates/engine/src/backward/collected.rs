@@ -4,7 +4,7 @@
 use backcut_kernels::{Aligned, Real};
 
 use crate::backward::lanes::{Plan, Variant};
-use crate::compile::program::LinearSite;
+use crate::compile::linears::LinearSite;
 
 /// Where the weight product of a linear site finds its output adjoints.
 #[derive(Clone, Debug)]
@@ -41,13 +41,13 @@ impl<R: Real> Collected<R> {
         let is_split = split[linear.weight] || linear.bias.is_some_and(|b| split[b]);
         let serves = |index: usize| is_split || plan.variants[index].leader == index;
         let source = |index: usize| {
-            let Variant { group, memory, .. } = &plan.variants[index];
+            let Variant { group, credits, .. } = &plan.variants[index];
             let lanes = plan.groups[*group].lanes();
-            let collects_more = !linear.role.projections.is_empty() && memory.has_far();
-            let collects_less = linear.role.register.is_some() && memory.has_dropped();
+            let mut edges = linear.role.projections.iter();
+            let collects_more = edges.any(|&edge| credits.cache(edge).has_far());
             if !serves(index) {
                 Source::Leader
-            } else if collects_more || collects_less || lanes.len() > 1 {
+            } else if collects_more || lanes.len() > 1 {
                 Source::Ring(Aligned::zeros(rows * linear.n_out))
             } else {
                 Source::Lane(lanes.start)

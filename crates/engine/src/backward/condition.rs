@@ -65,6 +65,6 @@ impl<R: Real> Workspace<R> {
         }
         let x = &rollout.condition.values[rollout.condition.frame.range(linear.x, 0)];
         let (adjoints, totals) = (&self.condition_adjoints, &mut self.totals);
-        weight_product(model, linear, collected, adjoints, totals, 1, x);
+        weight_product(model, linear, collected, adjoints, totals, 1, x, |_| true);
     }
 }

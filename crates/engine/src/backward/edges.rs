@@ -4,6 +4,7 @@ use backcut_kernels::Real;
 
 use super::Resolved;
 use crate::backward::workspace::Workspace;
+use crate::credit::Passage;
 use crate::forward::rollout::Rollout;
 use crate::trace::Site;
 
@@ -52,29 +53,35 @@ impl<R: Real> Workspace<R> {
         let program = &self.program;
         let graph = &program.step;
         let alive = |read: Site| graph.active[read] && !rollout.is_fixed(read, t);
-        for (carried, handed) in program.states().iter().zip(&mut self.handed_states) {
+        let states = program.states().iter().zip(&mut self.handed_states);
+        for (index, (carried, handed)) in states.enumerate() {
             handed.fill(R::ZERO);
             if !alive(carried.read) {
                 continue;
             }
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
-                for (lane, at) in group.lanes().enumerate() {
-                    let Some(beyond) = group.state.beyond(lane) else { continue };
-                    let to = (group.first_lane + beyond) * len;
-                    let from = self.adjoints.range(carried.read, at);
-                    handed[to..to + len].copy_from_slice(&self.adjoints.data[from]);
+                for passage in &group.resolved.states[index] {
+                    for (lane, at) in group.lanes().enumerate() {
+                        let beyond =
+                            if passage.counts { group.state.beyond(lane) } else { Some(lane) };
+                        let Some(beyond) = beyond else { continue };
+                        let to = (group.first_lane + beyond) * len;
+                        let from = &self.adjoints.data[self.adjoints.range(carried.read, at)];
+                        pass(carried.width, passage, from, &mut handed[to..to + len]);
+                    }
                 }
             }
         }
-        for (carried, handed) in program.registers().iter().zip(&mut self.handed_registers) {
+        let registers = program.registers().iter().zip(&mut self.handed_registers);
+        for (index, (carried, handed)) in registers.enumerate() {
             handed.fill(R::ZERO);
             if t == self.prefix || !alive(carried.read) {
                 continue;
             }
             let len = carried.width * self.rows;
             for group in &self.plan.groups {
-                let fate = group.memory.fate(t - 1, t);
+                let fate = group.credits.registers[index].fate(t - 1, t);
                 if !fate.is_live() {
                     continue;
                 }
@@ -87,6 +94,21 @@ impl<R: Real> Workspace<R> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Hands on those columns of every row that a passage lets through.
+fn pass<R: Real>(width: usize, passage: &Passage, from: &[R], to: &mut [R]) {
+    let (columns, factor) = (passage.columns.clone(), R::from_f64(passage.factor));
+    if columns.len() == width && passage.factor == 1.0 {
+        to.copy_from_slice(from);
+        return;
+    }
+    for (to, from) in to.chunks_exact_mut(width).zip(from.chunks_exact(width)) {
+        for (to, &from) in to[columns.clone()].iter_mut().zip(&from[columns.clone()]) {
+            // A closed edge passes nothing, not zero times what arrived.
+            *to = if passage.factor == 0.0 { R::ZERO } else { factor * from };
         }
     }
 }

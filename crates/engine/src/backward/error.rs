@@ -34,6 +34,44 @@ pub enum BackwardError {
         /// The instruction that makes the key or value.
         made_by: &'static str,
     },
+    /// A part of a cut stands for no edge.
+    #[error(
+        "cut {cut} names the edge `{part}`, but the program has none of that name; it has {known}"
+    )]
+    NoSuchEdge {
+        /// The cut.
+        cut: Cut,
+        /// The part.
+        part: String,
+        /// All edges.
+        known: String,
+    },
+    /// Two parts of a cut stand for one edge.
+    #[error("cut {cut}: both `{}` and `{}` stand for the edge `{edge}`", parts[0], parts[1])]
+    AmbiguousParts {
+        /// The cut.
+        cut: Cut,
+        /// Both.
+        parts: [String; 2],
+        /// The edge.
+        edge: String,
+    },
+    /// A state or a declared edge has no weights and no segments.
+    #[error("cut {cut}: `{edge}` is no edge of memory and cannot have credit {credit}")]
+    NotOfMemory {
+        /// The cut.
+        cut: Cut,
+        /// The edge.
+        edge: String,
+        /// What was asked.
+        credit: String,
+    },
+    /// Nobody drew what the cut leaves to chance.
+    #[error("cut {cut} draws its boundaries for every update, and none was drawn")]
+    NotDrawn {
+        /// The cut.
+        cut: Cut,
+    },
     /// The forward read another rollout's memory.
     #[error("the rollout reads a donor's memory: its derivative belongs to no policy's loss")]
     Donor,
@@ -82,6 +120,16 @@ impl Hinted for BackwardError {
             Self::NoMemoryEdge { .. } => "use F for the memory half (FF, KF), or store something",
             Self::NoProjection { .. } => {
                 "make keys and values with trace.linear, or use a cut that detaches them whole (FD)"
+            }
+            Self::NoSuchEdge { .. } => {
+                "a part stands for all edges whose dotted names begin or end with it: keys, block0, block0.values"
+            }
+            Self::AmbiguousParts { edge, .. } => {
+                return format!("say what `{edge}` has, by its whole name").into();
+            }
+            Self::NotOfMemory { .. } => "F keeps it, A0.5 scales it, D closes it",
+            Self::NotDrawn { .. } => {
+                "such a cut is defined for an update of a source: train with it, or measure at an update's batch"
             }
             Self::Donor => "roll without a donor to differentiate",
             Self::NotRolled => "roll it first",

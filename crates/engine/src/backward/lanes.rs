@@ -6,20 +6,18 @@
 
 use std::ops::Range;
 
-use backcut_kernels::attention::Side;
-
 use crate::backward::BackwardError;
 use crate::compile::program::Program;
-use crate::credit::{MemoryEdges, StateEdges};
-use crate::cut::{Cut, MemoryCredit, StateCredit};
-use crate::ops::Op;
+use crate::credit::{Credits, Draw, Resolved, StateEdges};
+use crate::cut::{Cut, StateCredit};
 
 /// Lanes that serve one or two cuts.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Group {
     pub state: StateEdges,
-    /// Those of the cut whose weights collect the most.
-    pub memory: MemoryEdges,
+    /// Of the cuts, edge by edge the one whose weights collect the most.
+    pub resolved: Resolved,
+    pub credits: Credits,
     pub first_lane: usize,
 }
 
@@ -27,8 +25,8 @@ pub(crate) struct Group {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Variant {
     pub group: usize,
-    credit: MemoryCredit,
-    pub memory: MemoryEdges,
+    pub resolved: Resolved,
+    pub credits: Credits,
     /// The variant of the same group that computes everything the two have in common.
     pub leader: usize,
 }
@@ -40,6 +38,9 @@ pub(crate) struct Plan {
     /// For each requested cut, its variant.
     pub of_cut: Vec<usize>,
     pub lanes: usize,
+    learning: Range<usize>,
+    /// A cut that waits for a draw.
+    pub undrawn: Option<Cut>,
 }
 
 impl Plan {
@@ -51,37 +52,55 @@ impl Plan {
         cuts: &[Cut],
         share: bool,
     ) -> Result<Self, BackwardError> {
-        for cut in cuts {
-            honour(program, *cut)?;
-        }
-        let mut plan =
-            Self { groups: Vec::new(), variants: Vec::new(), of_cut: Vec::new(), lanes: 0 };
-        let mut keys: Vec<(StateCredit, MemoryCredit)> = Vec::new();
-        for cut in cuts {
-            let key = (cut.state, cut.memory.lane_mate());
+        let resolved = cuts
+            .iter()
+            .map(|cut| Resolved::new(program, *cut))
+            .collect::<Result<Vec<Resolved>, BackwardError>>()?;
+        let mut plan = Self {
+            groups: Vec::new(),
+            variants: Vec::new(),
+            of_cut: Vec::new(),
+            lanes: 0,
+            learning,
+            undrawn: cuts.iter().copied().find(|cut| cut.is_drawn()),
+        };
+        let mut keys: Vec<(StateCredit, Resolved)> = Vec::new();
+        for (cut, resolved) in cuts.iter().zip(resolved) {
+            let key = (cut.state, resolved.lane_mate());
             let found = if share { keys.iter().position(|k| *k == key) } else { None };
-            let memory = MemoryEdges::new(cut.memory, learning.clone());
-            let group = found.unwrap_or_else(|| {
-                keys.push(key);
-                let state = StateEdges::new(cut.state, learning.len());
-                let first_lane = plan.lanes;
+            let credits = Credits::new(&resolved, Draw::default(), &plan.learning);
+            if let Some(group) = found {
+                let group = &mut plan.groups[group];
+                group.resolved = group.resolved.collecting_most(&resolved);
+                group.credits = Credits::new(&group.resolved, Draw::default(), &plan.learning);
+            } else {
+                let (resolved, credits) = (resolved.clone(), credits.clone());
+                let state = StateEdges::new(cut.state, plan.learning.len());
+                plan.groups.push(Group { state, resolved, credits, first_lane: plan.lanes });
                 plan.lanes += state.lanes();
-                plan.groups.push(Group { state, memory: memory.clone(), first_lane });
-                plan.groups.len() - 1
-            });
-            if !plan.groups[group].memory.looks_back() {
-                plan.groups[group].memory = memory.clone();
+                keys.push(key);
             }
-            let same = |v: &Variant| v.group == group && v.credit == cut.memory;
+            let group = found.unwrap_or(plan.groups.len() - 1);
+            let same = |v: &Variant| v.group == group && v.resolved == resolved;
             let variant = plan.variants.iter().position(same).unwrap_or_else(|| {
                 let index = plan.variants.len();
                 let leader = plan.variants.iter().position(|v| v.group == group).unwrap_or(index);
-                plan.variants.push(Variant { group, credit: cut.memory, memory, leader });
+                plan.variants.push(Variant { group, resolved, credits, leader });
                 index
             });
             plan.of_cut.push(variant);
         }
         Ok(plan)
+    }
+
+    /// Tabulates anew what differs from update to update.
+    pub fn draw(&mut self, draw: Draw) {
+        self.undrawn = None;
+        let groups = self.groups.iter_mut().map(|group| (&group.resolved, &mut group.credits));
+        let variants = self.variants.iter_mut().map(|v| (&v.resolved, &mut v.credits));
+        for (resolved, credits) in groups.chain(variants).filter(|(r, _)| r.is_drawn()) {
+            *credits = Credits::new(resolved, draw, &self.learning);
+        }
     }
 
     /// The group of a lane.
@@ -98,30 +117,4 @@ impl Group {
     pub fn lanes(&self) -> Range<usize> {
         self.first_lane..self.first_lane + self.state.lanes()
     }
-}
-
-/// A cut that the program cannot honour is an error that names the edge.
-fn honour(program: &Program, cut: Cut) -> Result<(), BackwardError> {
-    if cut.state != StateCredit::Full && program.states().is_empty() {
-        return Err(BackwardError::NoStateEdge { cut });
-    }
-    if cut.memory == MemoryCredit::Full {
-        return Ok(());
-    }
-    if program.caches.is_empty() && program.registers().is_empty() {
-        return Err(BackwardError::NoMemoryEdge { cut });
-    }
-    if cut.memory.needs_projections() {
-        for cache in &program.caches {
-            for (site, side) in [(cache.key, Side::Key), (cache.value, Side::Value)] {
-                if !matches!(program.nodes()[site].op, Op::Linear(_)) {
-                    let side = if side == Side::Key { "key" } else { "value" };
-                    let edge = format!("memory edge `{}` ({side})", cache.name);
-                    let made_by = program.nodes()[site].op.name();
-                    return Err(BackwardError::NoProjection { cut, edge, made_by });
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -9,8 +9,7 @@ use backcut_kernels::{Isa, Real};
 use super::fill;
 use crate::backward::lanes::Variant;
 use crate::backward::workspace::{NeighbourSums, Workspace};
-use crate::compile::program::LinearSite;
-use crate::credit::Fate;
+use crate::compile::linears::LinearSite;
 use crate::forward::rollout::Rollout;
 use crate::forward::spec::MemoryReads;
 use crate::trace::Site;
@@ -21,7 +20,7 @@ impl<R: Real> Workspace<R> {
         let width = self.program.step.width(site);
         for &edge in &self.program.feeds[site] {
             for group in &self.plan.groups {
-                let near = group.memory.near(t);
+                let near = group.credits.cache(edge).near(t);
                 let Some(queries) = readers(rollout, t, near) else { continue };
                 for lane in group.lanes() {
                     let range = self.adjoints.range(site, lane);
@@ -50,27 +49,21 @@ impl<R: Real> Workspace<R> {
         for (variant, source) in self.collected[index].of_variant.iter_mut().enumerate() {
             let Some(ring) = source.ring() else { continue };
             let ring = &mut ring[slot..slot + len];
-            let Variant { group, memory, .. } = &plan.variants[variant];
-            let register_edge = linear.role.register.is_some_and(|register| {
-                let read = self.program.registers[register].read;
-                t > self.prefix && !rollout.is_fixed(read, t)
-            });
-            if register_edge && memory.fate(t - 1, t) == Fate::Dropped {
-                ring.fill(R::ZERO);
-                continue;
-            }
+            let Variant { group, credits, .. } = &plan.variants[variant];
+            let far = |edge| readers(rollout, t, credits.cache(edge).far(t));
             let edges = &linear.role.projections;
-            let far = if edges.is_empty() { None } else { readers(rollout, t, memory.far(t)) };
+            let has_far = edges.iter().any(|&edge| far(edge).is_some());
             for (i, lane) in plan.groups[*group].lanes().enumerate() {
                 let from = &self.adjoints.data[self.adjoints.range(linear.site, lane)];
-                if let Some(queries) = &far {
+                if has_far {
                     // own and near first, then far: one order for every cut and number of lanes.
                     let full = &mut self.own[..len];
                     full.copy_from_slice(from);
                     for &edge in edges {
+                        let Some(queries) = far(edge) else { continue };
                         let place = Place { rollout, sent: &self.sent, edge, lane, t };
                         let sums = self.neighbour_sums[edge.0][lane].as_mut();
-                        let slot = place.sum(isa, queries.clone(), sums, &mut self.scratch);
+                        let slot = place.sum(isa, queries, sums, &mut self.scratch);
                         leave_slot(isa, place.shape(), linear.n_out, Leave::Add, slot, full);
                     }
                     fill(ring, full, i > 0);
@@ -79,17 +72,14 @@ impl<R: Real> Workspace<R> {
                 }
             }
         }
-        if linear.role.projections.is_empty() {
-            return;
-        }
         // What the stored representation receives of what its weights received.
         for group in &plan.groups {
-            for (share, queries) in group.memory.scaled(t) {
-                let queries = std::iter::once(queries);
-                let Some(queries) = readers(rollout, t, queries) else { continue };
-                let how = Leave::Scaled(R::from_f64(share));
-                for lane in group.lanes() {
-                    for &edge in &linear.role.projections {
+            for &edge in &linear.role.projections {
+                for (share, queries) in group.credits.cache(edge).scaled(t) {
+                    let queries = std::iter::once(queries);
+                    let Some(queries) = readers(rollout, t, queries) else { continue };
+                    let how = Leave::Scaled(R::from_f64(share));
+                    for lane in group.lanes() {
                         let range = self.adjoints.range(linear.site, lane);
                         let target = &mut self.adjoints.data[range];
                         let place = Place { rollout, sent: &self.sent, edge, lane, t };

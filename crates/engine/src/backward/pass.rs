@@ -119,6 +119,9 @@ impl<R: Real> Workspace<R> {
         if rollout.spec.donor.is_some() {
             return Err(BackwardError::Donor);
         }
+        if let Some(cut) = self.plan.undrawn {
+            return Err(BackwardError::NotDrawn { cut });
+        }
         if !rollout.rolled {
             return Err(BackwardError::NotRolled);
         }
@@ -167,6 +170,9 @@ impl<R: Real> Workspace<R> {
                 if rollout.is_fixed(site, t) {
                     self.silence(site, linear, t);
                     continue;
+                }
+                if program.is_point[site] {
+                    self.scale_point(site);
                 }
                 if let Some(linear) = linear {
                     self.collect_linear(model.isa(), rollout, &program.linears[linear], linear, t);
@@ -218,6 +224,31 @@ impl<R: Real> Workspace<R> {
         }
         let block = self.adjoints.block(site);
         self.adjoints.data[block].fill(R::ZERO);
+    }
+
+    /// What a declared edge lets through, lane by lane.
+    fn scale_point(&mut self, site: Site) {
+        let points = self.program.points.iter().enumerate().filter(|(_, point)| point.site == site);
+        for (point, _) in points {
+            for group in &self.plan.groups {
+                let factor = group.resolved.points[point];
+                if factor == 1.0 {
+                    continue;
+                }
+                for lane in group.lanes() {
+                    let range = self.adjoints.range(site, lane);
+                    let adjoint = &mut self.adjoints.data[range];
+                    if factor == 0.0 {
+                        adjoint.fill(R::ZERO);
+                    } else {
+                        let factor = R::from_f64(factor);
+                        for adjoint in adjoint.iter_mut() {
+                            *adjoint = factor * *adjoint;
+                        }
+                    }
+                }
+            }
+        }
     }
 
     pub(super) fn keep_tap(&mut self, site: Site, t: usize) {

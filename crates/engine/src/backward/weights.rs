@@ -7,7 +7,8 @@ use backcut_kernels::{Aligned, Real};
 use super::{Adjoints, add};
 use crate::backward::collected::{Collected, Source};
 use crate::backward::workspace::Workspace;
-use crate::compile::program::LinearSite;
+use crate::compile::linears::LinearSite;
+use crate::credit::Fate;
 use crate::forward::model::Model;
 use crate::forward::rollout::Rollout;
 use crate::ops::{At, LayerNorm};
@@ -70,7 +71,41 @@ impl<R: Real> Workspace<R> {
             let start = rollout.step.frame.at(linear.x, t);
             let x = &rollout.step.values[start..][..blocks * self.rows * linear.n_in];
             let totals = &mut self.totals;
-            weight_product(model, linear, collected, &self.adjoints, totals, blocks, x);
+            let registers = &linear.role.registers;
+            let drops = |variant: usize| {
+                let tables = &self.plan.variants[variant].credits.registers;
+                registers.iter().any(|(register, _)| tables[*register].has_dropped())
+            };
+            weight_product(
+                model,
+                linear,
+                collected,
+                &self.adjoints,
+                totals,
+                blocks,
+                x,
+                |variant| !drops(variant),
+            );
+            for variant in (0..totals.len()).filter(|&variant| drops(variant)) {
+                // The columns of a register whose edge is dropped teach their weights nothing.
+                let masked = &mut self.masked[..x.len()];
+                masked.copy_from_slice(x);
+                let tables = &self.plan.variants[variant].credits.registers;
+                for (register, columns) in registers {
+                    let (read, table) = (program.registers[*register].read, &tables[*register]);
+                    let rows = masked.chunks_exact_mut(self.rows * linear.n_in);
+                    for (t, rows) in (t..).zip(rows) {
+                        let is_edge = t > self.prefix && !rollout.is_fixed(read, t);
+                        if is_edge && table.fate(t - 1, t) == Fate::Dropped {
+                            let rows = rows.chunks_exact_mut(linear.n_in);
+                            rows.for_each(|row| row[columns.clone()].fill(R::ZERO));
+                        }
+                    }
+                }
+                let only = |other| other == variant;
+                let adjoints = &self.adjoints;
+                weight_product(model, linear, collected, adjoints, totals, blocks, masked, only);
+            }
         }
     }
 
@@ -112,11 +147,13 @@ pub(super) fn weight_product<R: Real>(
     totals: &mut [Aligned<R>],
     blocks: usize,
     x: &[R],
+    of_variant: impl Fn(usize) -> bool,
 ) {
     let parameters = model.program().layout().parameters();
     let (isa, rows) = (model.isa(), adjoints.rows);
     let (n_in, n_out) = (linear.n_in, linear.n_out);
-    for (variant, source) in collected.of_variant.iter().enumerate() {
+    let sources = collected.of_variant.iter().enumerate();
+    for (variant, source) in sources.filter(|(variant, _)| of_variant(*variant)) {
         let dy = match source {
             Source::Leader => continue,
             Source::Lane(lane) => adjoints.chunk(linear.site, *lane),

@@ -10,7 +10,9 @@ use crate::backward::collected::Collected;
 use crate::backward::lanes::Plan;
 use crate::backward::{Adjoints, BackwardError};
 use crate::compile::graph::Graph;
-use crate::compile::program::{LinearSite, Program};
+use crate::compile::linears::LinearSite;
+use crate::compile::program::Program;
+use crate::credit::Draw;
 use crate::cut::Cut;
 use crate::forward::rollout::{Attended, Rollout};
 use crate::trace::Site;
@@ -112,6 +114,8 @@ pub struct Workspace<R> {
     pub(crate) scratch: Vec<R>,
     /// One site's adjoint.
     pub(crate) own: Vec<R>,
+    /// One chunk of a linear site's operand, without the registers in it.
+    pub(crate) masked: Vec<R>,
     /// Parameters whose gradient differs between variants of one group.
     pub(crate) split: Vec<bool>,
     pub(crate) totals: Vec<Aligned<R>>,
@@ -149,16 +153,17 @@ impl<R: Real> Workspace<R> {
         let plan = Plan::new(&program, prefix..steps, cuts, share)?;
         let chunk = chunk.clamp(1, steps - prefix);
         let lanes = plan.lanes;
-        let looks_back = |lane: usize| plan.group_of(lane).memory.looks_back();
-        let sent = |a: &Attended<R>| {
-            let queries = |lane: usize| if looks_back(lane) { steps } else { 1 };
+        let looks_back = |cache, lane| plan.group_of(lane).credits.looks_back(cache);
+        let sent = |(cache, a): (usize, &Attended<R>)| {
+            let queries = |lane: usize| if looks_back(cache, lane) { steps } else { 1 };
             (0..lanes).map(|lane| Sent::new(a.shape, queries(lane))).collect()
         };
-        let neighbour_sums = |a: &Attended<R>| {
-            (0..lanes).map(|lane| looks_back(lane).then(|| NeighbourSums::new(a.shape))).collect()
+        let neighbour_sums = |(cache, a): (usize, &Attended<R>)| {
+            let sums = |lane| looks_back(cache, lane).then(|| NeighbourSums::new(a.shape));
+            (0..lanes).map(sums).collect()
         };
-        let sent = rollout.caches.iter().map(sent).collect();
-        let neighbour_sums = rollout.caches.iter().map(neighbour_sums).collect();
+        let sent = rollout.caches.iter().enumerate().map(sent).collect();
+        let neighbour_sums = rollout.caches.iter().enumerate().map(neighbour_sums).collect();
         let tokens = program.tokens();
         let crosses = rollout
             .crosses
@@ -188,6 +193,8 @@ impl<R: Real> Workspace<R> {
         let scratch = attended.map(|a| a.shape.slot_len()).max().unwrap_or(0);
         let crossing = program.crosses.iter().map(|c| c.heads * c.dim);
         let widest = program.linears.iter().map(|l| l.n_out).chain(crossing).max().unwrap_or(0);
+        let reads = program.linears.iter().filter(|l| !l.role.registers.is_empty());
+        let masked = reads.map(|l| l.n_in * rows * chunk).max().unwrap_or(0);
         let handed = |list: &[crate::compile::program::Carried]| -> Vec<Vec<R>> {
             list.iter().map(|c| vec![R::ZERO; c.width * rows * lanes]).collect()
         };
@@ -205,6 +212,7 @@ impl<R: Real> Workspace<R> {
             handed_registers: handed(program.registers()),
             scratch: vec![R::ZERO; scratch],
             own: vec![R::ZERO; widest * rows],
+            masked: vec![R::ZERO; masked],
             totals: plan.variants.iter().map(|_| Aligned::zeros(program.layout().len())).collect(),
             split,
             taps: Vec::new(),
@@ -217,10 +225,15 @@ impl<R: Real> Workspace<R> {
         })
     }
 
+    /// Draws what its cuts leave to chance; without one of these it does nothing. Every backward runs with the last
+    /// draw.
+    pub fn draw(&mut self, draw: Draw) {
+        self.plan.draw(draw);
+    }
+
     /// Keeps the adjoints of a tap, state or register for [`Workspace::adjoint`].
     ///
-    /// A register's adjoint is what its readers send it. `FD` drops credit at the linear sites that
-    /// read the register, so there it holds more than the cut lets through.
+    /// It is what readers send: more than a cut lets through, where one acts at the register or the declared edge.
     pub fn keep_adjoints(&mut self, name: &str) -> Result<(), BackwardError> {
         let site = self.program.tap(name).ok_or_else(|| BackwardError::UnknownTap {
             name: name.to_owned(),
@@ -271,6 +284,7 @@ impl<R: Real> Workspace<R> {
             + self.handed_states.iter().chain(&self.handed_registers).map(reals).sum::<usize>()
             + reals(&self.scratch)
             + reals(&self.own)
+            + reals(&self.masked)
             + self.totals.iter().map(Aligned::bytes).sum::<usize>()
             + self.taps.iter().map(|t| reals(&t.data)).sum::<usize>()
     }

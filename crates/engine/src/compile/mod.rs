@@ -2,5 +2,6 @@
 
 pub(crate) mod graph;
 pub(crate) mod layout;
+pub(crate) mod linears;
 pub(crate) mod narrow;
 pub(crate) mod program;

@@ -1,13 +1,18 @@
 //! A compiled program: one step, what it carries to the next, and what can be cut.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use backcut_kernels::attention::Side;
 
+use crate::backward::BackwardError;
 use crate::compile::graph::Graph;
 use crate::compile::layout::Layout;
+use crate::compile::linears::{LinearSite, linear_sites};
 use crate::compile::narrow::{Narrow, Turn};
-use crate::ops::{Attend, Cross, Linear, Op, Register, SetAttend, StepRow};
+use crate::credit::Resolved;
+use crate::cut::Cut;
+use crate::ops::{Attend, Cross, Op, SetAttend, StepRow};
 use crate::trace::{Inner, Named, Node, ParamId, Scope, Site, TraceError};
 
 /// A state or register: read at the start of a step, handed on at its end.
@@ -21,6 +26,8 @@ pub struct Carried {
     pub next: Site,
     /// Columns.
     pub width: usize,
+    /// Names of its columns, if it has some: all of them, in order.
+    pub parts: Vec<(String, Range<usize>)>,
 }
 
 /// A range that a site's values must not leave.
@@ -58,36 +65,6 @@ pub(crate) fn position(sites: &[TokenSite], site: Site) -> usize {
     sites.iter().position(|s| s.site == site).expect("every token attention is listed")
 }
 
-/// A linear site and where its gradient is accumulated.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct LinearSite {
-    pub site: Site,
-    pub x: Site,
-    pub n_in: usize,
-    pub n_out: usize,
-    pub weight: ParamId,
-    pub bias: Option<ParamId>,
-    /// A parameter used by an earlier site too: accumulate aside, add at the end.
-    pub shared: bool,
-    pub role: Role,
-}
-
-/// What a linear site's output means to the memory half of a cut.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Role {
-    /// Projects the stored representation into these caches.
-    pub projections: Vec<(usize, Side)>,
-    /// Reads this register directly.
-    pub register: Option<usize>,
-}
-
-impl Role {
-    /// `W_K`, `W_V` and their likes: the weights whose credit `FD` drops and `F_SG` keeps.
-    pub fn is_memory(&self) -> bool {
-        !self.projections.is_empty() || self.register.is_some()
-    }
-}
-
 /// One step, compiled. Immutable; shared by every rollout and workspace.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -106,6 +83,10 @@ pub struct Program {
     pub(crate) condition_linears: Vec<LinearSite>,
     pub(crate) taps: Vec<Named>,
     pub(crate) bounds: Vec<Bound>,
+    /// Declared edges.
+    pub(crate) points: Vec<Named>,
+    /// Whether a site is one.
+    pub(crate) is_point: Vec<bool>,
     pub(crate) loss: Option<Site>,
     /// For each site, the caches it feeds as key or value.
     pub(crate) feeds: Vec<Vec<(usize, Side)>>,
@@ -155,6 +136,27 @@ impl Program {
     /// The memory registers.
     pub fn registers(&self) -> &[Carried] {
         &self.registers
+    }
+
+    /// Dotted names of all edges that a cut may name.
+    pub fn edge_names(&self) -> Vec<String> {
+        let sides = |c: &CacheSite| ["keys", "values"].map(|side| format!("{}.{side}", c.name));
+        let parts = |state: &Carried| match &state.parts[..] {
+            [] => vec![state.name.clone()],
+            parts => parts.iter().map(|(part, _)| format!("{}.{part}", state.name)).collect(),
+        };
+        let caches = self.caches.iter().flat_map(sides);
+        let registers = self.registers.iter().map(|register| register.name.clone());
+        let states = self.states.iter().flat_map(parts);
+        let points = self.points.iter().map(|point| point.name.clone());
+        caches.chain(registers).chain(states).chain(points).collect()
+    }
+
+    /// A cut by its plainest name in rollouts of so many steps: two cuts that keep the same edges have one. The halves
+    /// of a cut without parts stay as they were asked for.
+    pub fn plain_cut(&self, cut: Cut, steps: usize) -> Result<Cut, BackwardError> {
+        let resolved = Resolved::new(self, cut)?;
+        Ok(if cut.parts.is_empty() { cut } else { resolved.plain(self, cut.state, steps) })
     }
 
     /// Names of the caches, in the order of the layers.
@@ -217,7 +219,8 @@ impl Program {
         }
         let bounded = self.bounds.iter().map(|b| b.site);
         let observed: Vec<Site> = self.step.preset.iter().copied().chain(bounded).collect();
-        let stays = |site: Site| !self.feeds[site].is_empty() || fed.contains(&site);
+        let stays =
+            |site: Site| !self.feeds[site].is_empty() || self.is_point[site] || fed.contains(&site);
         Arc::new(Narrow::new(&self.step, stays, &observed))
     }
 
@@ -248,36 +251,6 @@ fn learning(nodes: &[Node], condition: &[bool]) -> Vec<bool> {
         learns.push(own || inherited);
     }
     learns
-}
-
-fn linear_sites(
-    nodes: &[Node],
-    used: &mut Vec<ParamId>,
-    feeds: &[Vec<(usize, Side)>],
-) -> Vec<LinearSite> {
-    let mut sites = Vec::new();
-    for (site, node) in nodes.iter().enumerate() {
-        let Op::Linear(Linear { x, weight, bias }) = node.op else { continue };
-        let projections = feeds.get(site).cloned().unwrap_or_default();
-        let register = match nodes[x].op {
-            Op::Register(Register(register)) => Some(register),
-            _ => None,
-        };
-        let role = Role { projections, register };
-        let shared = std::iter::once(weight).chain(bias).any(|p| used.contains(&p));
-        used.extend(std::iter::once(weight).chain(bias));
-        sites.push(LinearSite {
-            site,
-            x,
-            n_in: nodes[x].width,
-            n_out: node.width,
-            weight,
-            bias,
-            shared,
-            role,
-        });
-    }
-    sites
 }
 
 pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
@@ -361,8 +334,11 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
     let linears = linear_sites(&step.nodes, &mut used, &feeds);
     let condition_linears = linear_sites(&condition.nodes, &mut used, &[]);
     let linear_at = |site: Site| linears.iter().position(|l| l.site == site);
-    let narrow = Narrow::new(&step, |site| !feeds[site].is_empty(), &observed);
-    Ok(Program {
+    let mut is_point = vec![false; step.nodes.len()];
+    inner.points.iter().for_each(|point| is_point[point.site] = true);
+    let stays = |site: Site| !feeds[site].is_empty() || is_point[site];
+    let narrow = Narrow::new(&step, stays, &observed);
+    let program = Program {
         linear_at: (0..step.nodes.len()).map(linear_at).collect(),
         turns: (0..step.nodes.len()).map(Turn::Site).collect(),
         narrow: Arc::new(narrow),
@@ -381,8 +357,20 @@ pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
         condition_linears,
         taps: inner.taps,
         bounds: inner.bounds,
+        points: inner.points,
+        is_point,
         loss: inner.loss,
         feeds,
         max_steps,
-    })
+    };
+    let mut names = program.edge_names();
+    names.sort();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(program),
+        Some(pair) => Err(TraceError::new(
+            format!("two edges are named `{}`", pair[0]),
+            "compile",
+            "a cache NAME has the edges NAME.keys and NAME.values, a state's parts NAME.PART: choose another name",
+        )),
+    }
 }

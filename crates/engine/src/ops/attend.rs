@@ -156,7 +156,8 @@ impl Operation for Attend {
         let (before, own) = workspace.adjoints.split(site);
         for (lane, dout) in own.chunks_exact(len).enumerate() {
             let sent = &mut workspace.sent[self.cache][lane];
-            let at = if workspace.plan.group_of(lane).memory.looks_back() { t } else { 0 };
+            let looks_back = workspace.plan.group_of(lane).credits.looks_back(self.cache);
+            let at = if looks_back { t } else { 0 };
             // A query that does not learn keeps its adjoint in its own, unread place.
             let dq = (&mut before[starts[0] + lane * len..][..len], leave(flows[0]));
             let scratch = &mut workspace.scratch;

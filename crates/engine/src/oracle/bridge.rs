@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use backcut_kernels::Real;
 
-use super::inputs::{OracleError, OracleInputs, OracleSpec};
+use super::inputs::{FixedValues, OracleError, OracleInputs, OracleSpec};
 use crate::forward::rollout::Rollout;
 use crate::forward::spec::{Fed, ForwardSpec, Mask, MemoryReads};
 
@@ -39,6 +39,36 @@ impl OracleInputs {
         Ok(())
     }
 
+    /// The first rows and steps of what a rollout was filled with, in its own numbers.
+    pub fn read_from<R: Real>(rollout: &mut Rollout<R>, rows: usize, steps: usize) -> Self {
+        let (program, all) = (rollout.program().clone(), rollout.rows());
+        let table = |values: &[R], len: usize, width: usize| -> Vec<Vec<f64>> {
+            let rows = values.chunks(width).take(len);
+            rows.map(|row| row.iter().map(|v| v.to_f64()).collect()).collect()
+        };
+        let mut read = Self::default();
+        for (name, width) in program.inputs() {
+            let values = rollout.input_mut(name).unwrap_or_default();
+            let steps = values.chunks(all * width).take(steps);
+            read.inputs.push(steps.map(|step| table(step, rows, width)).collect());
+        }
+        for (name, width) in program.condition_inputs() {
+            let values = rollout.condition_input_mut(name).unwrap_or_default();
+            let tokens = program.tokens();
+            let rows = values.chunks(tokens * width).take(rows);
+            read.condition.push(rows.map(|row| table(row, tokens, width)).collect());
+        }
+        for (carried, into) in
+            [(program.states(), &mut read.states), (program.registers(), &mut read.registers)]
+        {
+            for state in carried {
+                let values = rollout.initial_mut(&state.name).unwrap_or_default();
+                into.push(table(values, rows, state.width));
+            }
+        }
+        read
+    }
+
     /// The inputs as single precision holds them.
     #[must_use]
     pub fn rounded_to_f32(mut self) -> Self {
@@ -67,6 +97,28 @@ impl OracleSpec {
             steps: fixed.first..fixed.first + fixed.values.len(),
         });
         ForwardSpec { prefix: self.prefix, reads, fed: fed.collect(), donor: None }
+    }
+
+    /// The forward of a rollout's first rows and steps, with what was fed into it. A donor's memory is not
+    /// part of it.
+    pub fn read_from<R: Real>(rollout: &mut Rollout<R>, rows: usize, steps: usize) -> Self {
+        let ForwardSpec { prefix, reads, fed, .. } = rollout.spec().clone();
+        let window =
+            if let MemoryReads::Window(window) = reads { Some(window.get()) } else { None };
+        let mask = matches!(reads, MemoryReads::Mask(_))
+            .then(|| (0..steps).map(|t| (0..steps).map(|j| reads.shows(t, j)).collect()).collect());
+        let (program, all) = (rollout.program().clone(), rollout.rows());
+        let mut overrides = Vec::new();
+        for Fed { site, steps: at } in fed.into_iter().filter(|fed| fed.steps.start < steps) {
+            let width = program.tap(&site).map_or(1, |site| program.width(site));
+            let values = rollout.fed_mut(&site).unwrap_or_default();
+            let row = |row: &[R]| row.iter().map(|v| v.to_f64()).collect();
+            let step = |step: &[R]| step.chunks(width).take(rows).map(row).collect();
+            let kept = values.chunks(all * width).take(steps - at.start);
+            let values = kept.map(step).collect();
+            overrides.push(FixedValues { site, first: at.start, values });
+        }
+        Self { rows, steps, prefix, window, mask, overrides, ..Self::default() }
     }
 
     /// Writes what is fed from outside into a rollout with this forward.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::credit::Draw;
 use crate::cut::MemoryCredit;
 
 /// Which path an edge belongs to, with the name of its state, cache or register.
@@ -11,6 +12,10 @@ pub enum EdgeKind {
     State(String),
     /// Key and value of an earlier step, read by an attention.
     Cache(String),
+    /// Its key alone, where a cut treats the two apart.
+    Keys(String),
+    /// Its value alone.
+    Values(String),
     /// A memory register, handed from one step to the next.
     Register(String),
 }
@@ -19,7 +24,11 @@ impl EdgeKind {
     /// The name of its state, cache or register.
     pub fn name(&self) -> &str {
         match self {
-            Self::State(name) | Self::Cache(name) | Self::Register(name) => name,
+            Self::State(name)
+            | Self::Cache(name)
+            | Self::Keys(name)
+            | Self::Values(name)
+            | Self::Register(name) => name,
         }
     }
 }
@@ -53,7 +62,7 @@ pub type Edges = BTreeMap<EdgeKey, usize>;
 
 /// What the memory half of a cut does to an edge from step `j` to step `t > j`, both counted from the
 /// first step that learns.
-pub(super) fn memory_fate(memory: MemoryCredit, j: usize, t: usize) -> Fate {
+pub(super) fn memory_fate(memory: MemoryCredit, draw: Draw, j: usize, t: usize) -> Fate {
     match memory {
         MemoryCredit::Full => Fate::Kept,
         MemoryCredit::Projected => Fate::Dropped,
@@ -62,5 +71,31 @@ pub(super) fn memory_fate(memory: MemoryCredit, j: usize, t: usize) -> Fate {
             let length = segment.map_or(1, |length| length.get() as usize);
             if j / length == t / length { Fate::Kept } else { Fate::WeightOnly }
         }
+        MemoryCredit::Shifted { length } => {
+            // Segments begin where the shifted clock strikes.
+            let strikes =
+                |step: usize| (step + draw.offset(length)).is_multiple_of(length.get() as usize);
+            if (j + 1..=t).any(strikes) { Fate::WeightOnly } else { Fate::Kept }
+        }
+        MemoryCredit::Random { chance, unbiased } => {
+            if (j + 1..=t).any(|step| draw.is_cut(step, chance)) {
+                Fate::WeightOnly
+            } else if unbiased {
+                Fate::Scaled
+            } else {
+                Fate::Kept
+            }
+        }
+    }
+}
+
+/// The factor of an edge that is scaled, over so many steps.
+pub(super) fn factor(memory: MemoryCredit, distance: usize) -> f64 {
+    match memory {
+        MemoryCredit::Scaled { alpha } => alpha.get(),
+        MemoryCredit::Random { chance, unbiased: true } => {
+            (1.0 - chance.get()).powi(-(distance as i32))
+        }
+        _ => 1.0,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::edges::EdgeKind;
 use crate::compile::program::Program;
+use crate::credit::Draw;
 
 /// Everything a rollout is given from outside, in plain nested vectors.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -31,6 +32,8 @@ pub struct OracleSpec {
     pub mask: Option<Vec<Vec<bool>>>,
     /// Values fed from outside in place of a site's own; constants under every cut.
     pub overrides: Vec<FixedValues>,
+    /// What cuts leave to chance.
+    pub draw: Draw,
     /// What is differentiated; `None` for the loss.
     pub objective: Option<Objective>,
     /// An edge to treat wrongly on purpose, to show that a comparison would notice.
@@ -71,20 +74,9 @@ pub struct WrongEdge {
 /// Why the oracle cannot run a program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OracleError {
-    /// A cut that separates weights from what they project needs a projection.
-    #[error(
-        "{cut} needs the {side} of cache `{cache}` to be a linear projection, and `{label}` is none"
-    )]
-    NotProjected {
-        /// The cut's name.
-        cut: String,
-        /// `key` or `value`.
-        side: &'static str,
-        /// The cache.
-        cache: String,
-        /// The site that feeds it.
-        label: String,
-    },
+    /// A cut that the program cannot honour.
+    #[error("{0}")]
+    Cut(String),
     /// No loss to differentiate.
     #[error("the program has no loss")]
     NoLoss,

@@ -5,17 +5,19 @@
 //! one of three functions below, and those place the stop-gradients. Under `Steps(k)` every step is
 //! computed in `k` copies: copy `i` reads its states from copy `i - 1`, copy 0 reads constants, and
 //! registers and caches stay within a copy; so a path from the last copy's loss passes at most
-//! `k - 1` state edges.
+//! `k - 1` state edges. Columns that a part of the cut exempts are read from their own copy.
 
-use super::edges::{EdgeKey, EdgeKind, Edges, Fate, memory_fate};
+use super::edges::{EdgeKey, EdgeKind, Edges, Fate, factor, memory_fate};
+use super::held::held_registers;
 use super::inputs::{
     FixedValues, Objective, OracleError, OracleInputs, OracleSpec, WrongEdge, check,
 };
-use super::operations::{Columns, Parameters, Row, attention};
+use super::operations::{Columns, Parameters, Row, attention, constants, detach, scaled};
 use super::tape::{Scalar, Tape};
 use crate::compile::program::Program;
+use crate::credit::Resolved;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
-use crate::ops::{Attend, Cross, Input, Linear, Op, Recall, Register, SetAttend, State, StepRow};
+use crate::ops::{Attend, Cross, Input, Op, Recall, Register, SetAttend, State, StepRow};
 use crate::trace::{Node, Site};
 
 /// A rollout and its gradient under one cut.
@@ -38,14 +40,6 @@ pub struct OracleResult {
 /// All sites of one step (or of one token of the condition).
 type Sites<'t> = Vec<Columns<'t>>;
 
-fn constants<'t>(values: &[f64]) -> Columns<'t> {
-    values.iter().map(|&value| Scalar::constant(value)).collect()
-}
-
-fn detach<'t>(values: &[Scalar<'t>]) -> Columns<'t> {
-    values.iter().map(|x| x.detach()).collect()
-}
-
 /// Rolls `program` out and differentiates its loss under `cut`.
 pub fn interpret(
     program: &Program,
@@ -56,6 +50,8 @@ pub fn interpret(
 ) -> Result<OracleResult, OracleError> {
     check(program, parameters, inputs, spec)?;
     let loss_site = program.loss_site().ok_or(OracleError::NoLoss)?;
+    let resolved =
+        &Resolved::new(program, cut).map_err(|error| OracleError::Cut(error.to_string()))?;
     let tape = Tape::new();
     let flat = parameters.iter().map(|&p| tape.leaf(p)).collect();
     let parameters = Parameters { layout: program.layout(), flat };
@@ -83,6 +79,8 @@ pub fn interpret(
             inputs,
             spec,
             cut,
+            resolved,
+            held: held_registers(program),
             row,
             condition: Vec::new(),
             history: vec![Vec::new(); copies],
@@ -131,6 +129,10 @@ struct Run<'a, 't> {
     inputs: &'a OracleInputs,
     spec: &'a OracleSpec,
     cut: Cut,
+    /// Which credit each edge has.
+    resolved: &'a Resolved,
+    /// For each column of each site, the register that it holds as it is.
+    held: Vec<Vec<Option<usize>>>,
     row: usize,
     /// `[token][site]`.
     condition: Vec<Sites<'t>>,
@@ -188,19 +190,24 @@ impl<'t> Run<'_, 't> {
                     attention(&sites[q], &keys, &values, heads)
                 }
                 Op::Recall(Recall(source)) => self.condition[0][source].clone(),
-                _ => {
-                    let columns = self.within_step(node, &sites);
-                    if self.is_dropped_read(node, t) { detach(&columns) } else { columns }
+                Op::Linear(ref linear) => {
+                    let is_dropped = |i: usize| self.is_dropped_column(linear.x, i, t);
+                    self.parameters.linear_without(&sites[linear.x], linear, is_dropped)
                 }
+                _ => self.within_step(node, &sites),
             };
             let columns = self.overridden(site, t).unwrap_or(columns);
             // A place of its own for every site, also for one that only hands a value on.
             let place = |&x: &Scalar<'t>| self.tape.place(x);
             let in_prefix = t < self.spec.prefix;
+            let points = program.points.iter().zip(&self.resolved.points);
+            let through: f64 = points.filter(|(p, _)| p.site == site).map(|(_, f)| f).product();
             sites.push(if in_prefix {
                 detach(&columns)
-            } else {
+            } else if through == 1.0 {
                 columns.iter().map(place).collect()
+            } else {
+                columns.iter().map(|x| place(&x.scale_gradient(through))).collect()
             });
         }
         Ok(sites)
@@ -238,15 +245,31 @@ impl<'t> Run<'_, 't> {
             return constants(&self.inputs.states[index][self.row]);
         }
         let carried = &self.program.states()[index];
-        let kind = EdgeKind::State(carried.name.clone());
-        let fate = match self.cut.state {
-            StateCredit::Steps(_) if copy == 0 => Fate::Dropped,
-            _ => Fate::Kept,
-        };
-        let fate = self.unless_wrong(&kind, t - 1, t, fate);
-        let before = &self.history[copy.saturating_sub(1)][t - 1][carried.next];
-        let columns = if fate == Fate::Dropped { detach(before) } else { before.clone() };
-        self.count(kind, copy, t - 1, t, fate);
+        let passages = &self.resolved.states[index];
+        let mut columns = Columns::new();
+        for (part, passage) in passages.iter().enumerate() {
+            let name = match carried.parts.get(part).filter(|_| passages.len() > 1) {
+                Some((part, _)) => format!("{}.{part}", carried.name),
+                None => carried.name.clone(),
+            };
+            let kind = EdgeKind::State(name);
+            let limited = passage.counts && self.cut.state != StateCredit::Full;
+            let fate = match passage.factor {
+                _ if limited && copy == 0 => Fate::Dropped,
+                0.0 => Fate::Dropped,
+                1.0 => Fate::Kept,
+                _ => Fate::Scaled,
+            };
+            let fate = self.unless_wrong(&kind, t - 1, t, fate);
+            let from = if limited { copy.saturating_sub(1) } else { copy };
+            let before = &self.history[from][t - 1][carried.next][passage.columns.clone()];
+            columns.extend(match fate {
+                Fate::Dropped => detach(before),
+                Fate::Scaled => scaled(before, passage.factor),
+                Fate::Kept | Fate::WeightOnly => before.to_vec(),
+            });
+            self.count(kind, copy, t - 1, t, fate);
+        }
         columns
     }
 
@@ -261,24 +284,25 @@ impl<'t> Run<'_, 't> {
             return detach(before);
         }
         let kind = EdgeKind::Register(carried.name.clone());
-        let fate = self.fate(&kind, t - 1, t);
+        let credit = self.resolved.registers[index];
+        let fate = self.fate(&kind, credit, t - 1, t);
         let columns = match fate {
             Fate::Kept => before.clone(),
             Fate::WeightOnly | Fate::Dropped => detach(before),
-            Fate::Scaled => self.scaled(before),
+            Fate::Scaled => scaled(before, factor(credit, 1)),
         };
         self.count(kind, copy, t - 1, t, fate);
         columns
     }
 
-    /// Under `FD` a linear site that reads a register directly is a constant, as a stored key is.
-    fn is_dropped_read(&self, node: &Node, t: usize) -> bool {
-        let Op::Linear(Linear { x, .. }) = node.op else { return false };
-        let Op::Register(Register(index)) = self.program.nodes()[x].op else { return false };
-        let kind = EdgeKind::Register(self.program.registers()[index].name.clone());
+    /// Under `FD` the weights of columns that hold a register are constants, as a stored key is.
+    fn is_dropped_column(&self, x: Site, column: usize, t: usize) -> bool {
+        let Some(index) = self.held[x][column] else { return false };
+        let register = &self.program.registers()[index];
+        let kind = EdgeKind::Register(register.name.clone());
         t > self.spec.prefix
-            && self.overridden(x, t).is_none()
-            && self.fate(&kind, t - 1, t) == Fate::Dropped
+            && self.overridden(register.read, t).is_none()
+            && self.fate(&kind, self.resolved.registers[index], t - 1, t) == Fate::Dropped
     }
 
     /// The memory half of a cut for a cache: keys and values of earlier steps as step `t` reads them.
@@ -289,8 +313,9 @@ impl<'t> Run<'_, 't> {
         copy: usize,
         t: usize,
     ) -> Result<(Vec<Columns<'t>>, Vec<Columns<'t>>), OracleError> {
-        let kind =
-            EdgeKind::Cache(self.program.cache_names().nth(cache).unwrap_or_default().into());
+        let name = self.program.cache_names().nth(cache).unwrap_or_default().to_owned();
+        let kind = EdgeKind::Cache(name.clone());
+        let [of_key, of_value] = self.resolved.caches[cache];
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         for j in 0..t {
             let in_window = self.spec.window.is_none_or(|window| t - j < window);
@@ -298,10 +323,18 @@ impl<'t> Run<'_, 't> {
             if !(in_window && in_mask) {
                 continue;
             }
-            keys.push(self.stored(key, "key", &kind, copy, j, t)?);
-            values.push(self.stored(value, "value", &kind, copy, j, t)?);
-            if j >= self.spec.prefix {
-                self.count(kind.clone(), copy, j, t, self.fate(&kind, j, t));
+            keys.push(self.stored(key, of_key, &kind, copy, j, t)?);
+            values.push(self.stored(value, of_value, &kind, copy, j, t)?);
+            if j < self.spec.prefix {
+                continue;
+            }
+            let fates = [of_key, of_value].map(|credit| self.fate(&kind, credit, j, t));
+            let factors = [of_key, of_value].map(|credit| factor(credit, t - j));
+            if fates[0] == fates[1] && factors[0] == factors[1] {
+                self.count(kind.clone(), copy, j, t, fates[0]);
+            } else {
+                self.count(EdgeKind::Keys(name.clone()), copy, j, t, fates[0]);
+                self.count(EdgeKind::Values(name.clone()), copy, j, t, fates[1]);
             }
         }
         Ok((keys, values))
@@ -311,7 +344,7 @@ impl<'t> Run<'_, 't> {
     fn stored(
         &self,
         site: Site,
-        side: &'static str,
+        credit: MemoryCredit,
         cache: &EdgeKind,
         copy: usize,
         j: usize,
@@ -321,36 +354,27 @@ impl<'t> Run<'_, 't> {
         if j < self.spec.prefix || self.overridden(site, j).is_some() {
             return Ok(detach(&sites[site]));
         }
-        match (self.fate(cache, j, t), &self.program.nodes()[site].op) {
+        match (self.fate(cache, credit, j, t), &self.program.nodes()[site].op) {
             (Fate::Kept, _) => Ok(sites[site].clone()),
             (Fate::Dropped, _) => Ok(detach(&sites[site])),
             (Fate::WeightOnly, Op::Linear(linear)) => {
                 Ok(self.parameters.linear(&detach(&sites[linear.x]), linear))
             }
             (Fate::Scaled, Op::Linear(linear)) => {
-                Ok(self.parameters.linear(&self.scaled(&sites[linear.x]), linear))
+                let x = scaled(&sites[linear.x], factor(credit, t - j));
+                Ok(self.parameters.linear(&x, linear))
             }
-            _ => Err(OracleError::NotProjected {
-                cut: self.cut.to_string(),
-                side,
-                cache: cache.name().to_owned(),
-                label: self.program.nodes()[site].label.clone(),
-            }),
+            (fate, op) => {
+                let (cut, made_by) = (self.cut, op.name());
+                Err(OracleError::Cut(format!("{cut}: {fate:?} of what `{made_by}` makes")))
+            }
         }
     }
 
-    fn scaled(&self, columns: &[Scalar<'t>]) -> Columns<'t> {
-        let factor = match self.cut.memory {
-            MemoryCredit::Scaled { alpha } => alpha.get(),
-            _ => 1.0,
-        };
-        columns.iter().map(|x| x.scale_gradient(factor)).collect()
-    }
-
-    /// What the memory half leaves of an edge; segments count from the first step after the prefix.
-    fn fate(&self, kind: &EdgeKind, j: usize, t: usize) -> Fate {
-        let prefix = self.spec.prefix;
-        self.unless_wrong(kind, j, t, memory_fate(self.cut.memory, j - prefix, t - prefix))
+    /// What credit of memory leaves of an edge; segments count from the first step after the prefix.
+    fn fate(&self, kind: &EdgeKind, credit: MemoryCredit, j: usize, t: usize) -> Fate {
+        let OracleSpec { prefix, draw, .. } = *self.spec;
+        self.unless_wrong(kind, j, t, memory_fate(credit, draw, j - prefix, t - prefix))
     }
 
     fn unless_wrong(&self, kind: &EdgeKind, j: usize, t: usize, fate: Fate) -> Fate {

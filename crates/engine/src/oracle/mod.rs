@@ -14,6 +14,7 @@
 mod bridge;
 mod differences;
 mod edges;
+mod held;
 mod inputs;
 mod interpret;
 mod operations;

@@ -23,9 +23,23 @@ impl<'t> Parameters<'_, 't> {
 
     /// `x W + b`.
     pub fn linear(&self, x: &[Scalar<'t>], op: &Linear) -> Columns<'t> {
+        self.linear_without(x, op, |_| false)
+    }
+
+    /// The same, with rows of the weights that are constants here.
+    pub fn linear_without(
+        &self,
+        x: &[Scalar<'t>],
+        op: &Linear,
+        is_constant: impl Fn(usize) -> bool,
+    ) -> Columns<'t> {
         let &Linear { weight, bias, .. } = op;
+        let entry = |i: usize, column: usize| {
+            let entry = self.row(weight, i)[column];
+            if is_constant(i) { entry.detach() } else { entry }
+        };
         let product = |column: usize| -> Scalar<'t> {
-            x.iter().enumerate().map(|(i, &x)| x * self.row(weight, i)[column]).sum()
+            x.iter().enumerate().map(|(i, &x)| x * entry(i, column)).sum()
         };
         let columns = 0..self.layout.parameters()[weight].cols;
         match bias {
@@ -33,6 +47,19 @@ impl<'t> Parameters<'_, 't> {
             None => columns.map(product).collect(),
         }
     }
+}
+
+pub(super) fn constants<'t>(values: &[f64]) -> Columns<'t> {
+    values.iter().map(|&value| Scalar::constant(value)).collect()
+}
+
+pub(super) fn detach<'t>(values: &[Scalar<'t>]) -> Columns<'t> {
+    values.iter().map(|x| x.detach()).collect()
+}
+
+/// The same numbers; `factor` times the derivatives.
+pub(super) fn scaled<'t>(columns: &[Scalar<'t>], factor: f64) -> Columns<'t> {
+    columns.iter().map(|x| x.scale_gradient(factor)).collect()
 }
 
 /// Softmax attention of one query over keys and values, head by head, scores over `sqrt(dim)`.

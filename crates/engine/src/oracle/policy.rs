@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::edges::{Fate, factor, memory_fate};
 use super::inputs::{OracleInputs, OracleSpec};
 use super::tape::{Scalar, Tape};
 use crate::compile::layout::{Init, Layout, Parameter};
@@ -155,6 +156,17 @@ impl<'t> Memory<'_, 't> {
                 let part: Row = n.iter().map(|x| x.scale_gradient(alpha.get())).collect();
                 project(&part)
             }
+            MemoryCredit::Shifted { .. } | MemoryCredit::Random { .. } => {
+                let from = self.spec.prefix;
+                match memory_fate(self.credit, self.spec.draw, j - from, t - from) {
+                    Fate::Kept => project(n),
+                    Fate::WeightOnly | Fate::Dropped => project(&detach(n)),
+                    Fate::Scaled => {
+                        let factor = factor(self.credit, t - j);
+                        project(&n.iter().map(|x| x.scale_gradient(factor)).collect::<Row>())
+                    }
+                }
+            }
         }
     }
 
@@ -239,6 +251,9 @@ fn step<'t>(
 /// Rolls the policy out for `inputs` (as the traced policy names them) and differentiates it.
 ///
 /// `flat` holds the parameters of [`trace_policy`]'s layout.
+///
+/// # Panics
+/// If the cut has parts: this policy knows none.
 pub fn policy_by_hand(
     layout: &Layout,
     flat: &[f64],
@@ -247,6 +262,7 @@ pub fn policy_by_hand(
     spec: &OracleSpec,
     cut: Cut,
 ) -> PolicyRollout {
+    assert!(cut.parts.is_empty(), "{cut} has parts");
     by_hand(layout, flat, sizes, inputs, spec, cut, 1.0)
 }
 

@@ -1,8 +1,9 @@
 //! Random programs that use every kind of edge, from a seed.
 //!
 //! Always: two or three layers with a cache each, a register read by a linear site and by arithmetic,
-//! a state that feeds the observation, layer norm, GELU, a parameter shared by two linear sites.
-//! Sometimes: a condition with set and cross-attention or recall, an attention that shares another's
+//! a state in two parts that feeds the observation, a declared edge at the observation, layer norm, GELU,
+//! a parameter shared by two linear sites.
+//! Sometimes: a register read beside something else, a condition with set and cross-attention or recall, an attention that shares another's
 //! keys, a key that is its own value, a projection read outside its attention, learned positions, a
 //! second state. The dynamics contract and their terms are bounded, so values stay near one.
 
@@ -155,15 +156,22 @@ fn program(seed: u64, max_steps: usize, has_register: bool) -> Result<Program, T
     let t = Trace::new();
     let condition = random.one_in(2).then(|| condition(&t, &shape, random));
     let body = t.state("body", state_width);
+    body.parts([("first", 1), ("rest", state_width - 1)]);
     let register = has_register.then(|| t.register("register", register_width));
     let target = t.input("target", state_width);
     let points = t.input("points", 2 * state_width);
     let noise = t.input("noise", 1);
 
     let observation = t.concat(&[points.sub_tiled(body), body.sin(), body + noise]);
+    observation.edge("observation");
     let mut hidden = t.linear("embed", observation, shape.width);
     if let Some(register) = register {
-        hidden = hidden + t.linear("register.read", register, shape.width);
+        // Alone, or a part of it beside something else; from a generator of its own.
+        let read = match Random::new(!seed).between(0, 2) {
+            0 => t.concat(&[body.column(0), register.slice(1, register_width - 1), noise]),
+            _ => register,
+        };
+        hidden = hidden + t.linear("register.read", read, shape.width);
     }
     if random.one_in(2) {
         hidden =

@@ -62,7 +62,8 @@ impl Trace {
         };
         let op: Op = if state { State(index).into() } else { Register(index).into() };
         let var = self.push(Scope::Step, op, width, name);
-        let carried = Carried { name: name.to_owned(), read: var.site(), next: usize::MAX, width };
+        let (read, next, parts) = (var.site(), usize::MAX, Vec::new());
+        let carried = Carried { name: name.to_owned(), read, next, width, parts };
         let mut inner = self.inner.borrow_mut();
         if state {
             inner.states.push(carried);

@@ -20,6 +20,7 @@
 //! ```
 
 mod declare;
+mod edges;
 mod error;
 mod node;
 mod record;

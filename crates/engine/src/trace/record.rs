@@ -21,6 +21,7 @@ pub(crate) struct Inner {
     pub caches: Vec<Named>,
     pub taps: Vec<Named>,
     pub bounds: Vec<Bound>,
+    pub points: Vec<Named>,
     pub loss: Option<Site>,
     pub error: Option<TraceError>,
 }
@@ -96,7 +97,7 @@ impl Trace {
     pub(super) fn is_taken(&self, name: &str) -> bool {
         let inner = self.inner.borrow();
         let carried = inner.states.iter().chain(&inner.registers).map(|c| &c.name);
-        let named = inner.inputs.iter().chain(&inner.taps).map(|n| &n.name);
+        let named = inner.inputs.iter().chain(&inner.taps).chain(&inner.points).map(|n| &n.name);
         carried.chain(named).any(|taken| taken == name)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Case, KINDS, cut, spec};
+use crate::common::{Case, KINDS, PARTS, cut, spec};
 use backcut_engine::edges::{EdgeList, Fate, Reach, Through};
 use backcut_engine::oracle::{self, EdgeKind, FixedValues, Objective, OracleSpec, Random};
 use backcut_engine::{BackwardError, Cut, MemoryCredit, MemoryReads, Program, Trace};
@@ -19,6 +19,8 @@ fn oracle_counts(case: &Case, cut: Cut) -> Counts {
             EdgeKind::State(_) => "state",
             EdgeKind::Register(_) => "register",
             EdgeKind::Cache(_) => "cache",
+            EdgeKind::Keys(_) => "keys",
+            EdgeKind::Values(_) => "values",
         };
         let fate = match key.fate {
             oracle::Fate::Kept => "kept",
@@ -27,7 +29,8 @@ fn oracle_counts(case: &Case, cut: Cut) -> Counts {
             oracle::Fate::Scaled => "scaled",
             oracle::Fate::Dropped => "dropped",
         };
-        let name = key.kind.name().to_owned();
+        let side = if ["keys", "values"].contains(&through) { through } else { "" };
+        let name = format!("{}.{side}", key.kind.name()).trim_end_matches('.').to_owned();
         *counts.entry((through, name, key.distance, fate)).or_default() += count;
     }
     counts
@@ -46,6 +49,8 @@ fn listed_counts(case: &Case, cut: Cut) -> Counts {
             Through::State => "state",
             Through::Register => "register",
             Through::Cache => "cache",
+            Through::Keys => "keys",
+            Through::Values => "values",
         };
         let fate = match edge.fate {
             Fate::Kept => "kept",
@@ -53,7 +58,7 @@ fn listed_counts(case: &Case, cut: Cut) -> Counts {
             Fate::Scaled(_) => "scaled",
             Fate::Dropped => "dropped",
         };
-        let name = list.name(edge).to_owned();
+        let name = list.name(edge).into_owned();
         *counts.entry((through, name, edge.distance(), fate)).or_default() += 1;
     }
     counts
@@ -85,7 +90,8 @@ proptest! {
         reads in 0..5usize,
     ) {
         let case = any_case(seed, predicted, prefix, reads);
-        for name in KINDS {
+        let parts = if reads == 4 { &PARTS[..] } else { &PARTS[..20] };
+        for name in KINDS.iter().chain(parts).copied() {
             let (listed, counted) = (listed_counts(&case, cut(name)), oracle_counts(&case, cut(name)));
             prop_assert_eq!(listed, counted, "{}", name);
         }

@@ -1,10 +1,10 @@
 //! For every kind of cut: the engine's gradient is the scalar oracle's.
 
-use crate::common::{Case, Float, KINDS, cpu, cut, cuts, distance, spec};
-use backcut_engine::Trace;
+use crate::common::{Case, Float, KINDS, PARTS, cpu, cut, cuts, distance, spec};
 use backcut_engine::oracle::{
     EdgeKind, FixedValues, OracleSpec, PolicySizes, Random, WrongEdge, policy_by_hand, trace_policy,
 };
+use backcut_engine::{Draw, Trace};
 use backcut_kernels::Isa;
 use proptest::prelude::*;
 
@@ -33,6 +33,7 @@ fn every_kind_of_cut_on_random_programs() {
         let rows = 1 + seed as usize % 3;
         let case = Case::random(seed, OracleSpec { prefix, ..spec(rows, prefix + 5) });
         assert_match(&case, &KINDS, &format!("seed {seed}"));
+        assert_match(&case, &PARTS, &format!("seed {seed}"));
     }
 }
 
@@ -51,6 +52,7 @@ fn every_kind_of_cut_under_windows_and_masks() {
         let spec = OracleSpec { prefix, window, mask, ..spec(2, 6) };
         let case = Case::random_caches(seed, spec);
         assert_match(&case, &KINDS, &format!("seed {seed}"));
+        assert_match(&case, &PARTS[..20], &format!("seed {seed}"));
     }
 }
 
@@ -69,9 +71,11 @@ fn every_kind_of_cut_with_values_from_outside() {
         }
         // Chunks shorter than the rollout, so that a buffer holds what another step left in it.
         let (model, rollout) = case.rolled::<f64>(Isa::detect());
-        let mut workspace = cpu().workspace_with_chunk(&rollout, &cuts(&KINDS), 2).unwrap();
+        let all = [&KINDS[..], &PARTS].concat();
+        let mut workspace = cpu().workspace_with_chunk(&rollout, &cuts(&all), 2).unwrap();
+        workspace.draw(Draw::default());
         cpu().backward(&model, &rollout, &mut workspace).unwrap();
-        for (i, name) in KINDS.iter().enumerate() {
+        for (i, name) in all.iter().enumerate() {
             let error = distance(workspace.gradient(i), &case.oracle(cut(name)).gradient);
             assert!(error < 1e-10, "seed {seed}, {name}: {error:.1e}");
         }

@@ -16,5 +16,6 @@ mod identities_are_bitwise;
 mod non_finite_is_named;
 mod odd_programs_match_the_oracle;
 mod operations_people_reach_for;
+mod parts_are_edges;
 mod same_bits;
 mod seeds_match_the_oracle;

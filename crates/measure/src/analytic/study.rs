@@ -45,8 +45,8 @@ impl Default for StudyParams {
             seeds: (1..=16).collect(),
             couplings: vec![0.5, 1.0],
             optimizers: vec![
-                ("unclipped".to_owned(), Optimizer { adamw, clip: 1e9, schedule: None }),
-                ("clipped".to_owned(), Optimizer { adamw, clip: 5.0, schedule: None }),
+                ("unclipped".to_owned(), Optimizer::adamw(adamw, 1e9)),
+                ("clipped".to_owned(), Optimizer::adamw(adamw, 5.0)),
             ],
             warm_updates: 32,
             updates: 32,
@@ -100,7 +100,7 @@ pub fn run(
         let system = config.check().map_err(|e| MeasureError::Unfit(e.to_string()))?;
         for &seed in &params.seeds {
             for (name, optimizer) in &params.optimizers {
-                let anchor = Anchor::new(executor, &system, seed, *optimizer, params)?;
+                let anchor = Anchor::new(executor, &system, seed, optimizer.clone(), params)?;
                 for future in [Stream::A, Stream::B] {
                     anchor.future(future, name, params, &mut study)?;
                 }
@@ -128,7 +128,8 @@ impl<'s> Anchor<'s> {
         params: &StudyParams,
     ) -> Result<Self, MeasureError> {
         let arm = Arm { cut: Cut::FF, seed, stream: Stream::A, optimizer };
-        let mut trainer = Trainer::<f64>::new(executor, system, arm).map_err(|e| failed(&e))?;
+        let mut trainer =
+            Trainer::<f64>::new(executor, system, arm.clone()).map_err(|e| failed(&e))?;
         for _ in 0..params.warm_updates {
             trainer.step().map_err(|e| failed(&e))?;
         }
@@ -157,7 +158,7 @@ impl<'s> Anchor<'s> {
             &GRAPHS,
         )?;
         for score in scores {
-            let arm = Arm { cut: score.cut, stream: future, ..self.arm };
+            let arm = Arm { cut: score.cut, stream: future, ..self.arm.clone() };
             let mut trainer =
                 Trainer::<f64>::resume(self.executor, self.system, arm, self.state.clone())
                     .map_err(|e| failed(&e))?;

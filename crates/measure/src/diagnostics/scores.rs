@@ -3,10 +3,11 @@
 use backcut_engine::{Cut, Executor};
 use backcut_kernels::{Real, reduce};
 use backcut_systems::{BatchKey, Stream, System};
-use backcut_training::{Optimizer, State, adamw, clip};
+use backcut_training::{Optimizer, State, Stretch, clip, update as made};
 
 use crate::finding::Finding;
 use crate::groups::ALL;
+use crate::layers::stretches;
 use crate::measurement::MeasureError;
 use crate::subject::Subject;
 
@@ -43,25 +44,33 @@ pub fn local_scores<R: Real>(
         system.fill_batch(key, &mut rollout)?;
         let roll = |source| MeasureError::Roll { update: key.update + 1, source };
         executor.roll(&model, &mut rollout).map_err(roll)?;
+        workspace.draw(key.draw());
         executor.backward(&model, &rollout, &mut workspace)?;
         Ok((0..all.len()).map(|cut| workspace.gradient(cut).to_vec()).collect())
     };
     let r = wide(&differentiate(diagnostic)?[0]);
     let gradients = differentiate(next)?;
-    let settings = optimizer.at(state.moments.step + 1);
+    let rules = stretches(optimizer, program.layout(), state)?;
     let update = |gradient: &Vec<R>| {
         let (clipped, _) = clip(gradient, optimizer.clip);
-        adamw(&settings, &state.params, &state.moments, &clipped).0
+        made(&rules, &state.params, &state.moments, &clipped).0
     };
     let updates: Vec<Vec<R>> = gradients.iter().map(update).collect();
-    let along = |a: &[R], ff: &[R]| {
-        let difference: Vec<f64> = wide(a).iter().zip(wide(ff)).map(|(a, ff)| a - ff).collect();
-        reduce::dot(&r, &difference)
+    let apart = |a: &[R], ff: &[R]| -> Vec<f64> {
+        wide(a).iter().zip(wide(ff)).map(|(a, ff)| a - ff).collect()
+    };
+    // Every parameter at its own rate.
+    let descent = |a: &[R], ff: &[R]| {
+        let difference = apart(a, ff);
+        let part = |Stretch { range, rule }: &Stretch| {
+            -rule.rate() * reduce::dot(&r[range.clone()], &difference[range.clone()])
+        };
+        rules.iter().map(part).reduce(|a, b| a + b).unwrap_or(0.0)
     };
     let score = |(i, &cut): (usize, &Cut)| LocalScore {
         cut,
-        gradient: -settings.rate * along(&gradients[i + 1], &gradients[0]),
-        update: along(&updates[i + 1], &updates[0]),
+        gradient: descent(&gradients[i + 1], &gradients[0]),
+        update: reduce::dot(&r, &apart(&updates[i + 1], &updates[0])),
     };
     Ok(cuts.iter().enumerate().map(score).collect())
 }
@@ -75,7 +84,7 @@ pub fn scores(subject: &Subject, cuts: &[Cut]) -> Result<Vec<Finding>, MeasureEr
         Stream::B => Stream::A,
     };
     let other = BatchKey { stream, ..key };
-    let found = local_scores(executor, system, state, &optimizer, key, other, cuts)?;
+    let found = local_scores(executor, system, state, optimizer, key, other, cuts)?;
     let each = found.into_iter().flat_map(|score| {
         let LocalScore { cut, gradient, update } = score;
         [Finding::new("S_G", cut, ALL, gradient), Finding::new("S_U", cut, ALL, update)]

@@ -25,6 +25,8 @@ pub use folds::{FOLDS, Folds};
 pub use gather::{Inputs, Samples, gather};
 pub use ridge::{STRENGTHS, Score, score};
 
+use backcut_engine::Program;
+
 use crate::define::{Definition, define};
 use crate::finding::Finding;
 use crate::measurement::MeasureError;
@@ -60,6 +62,18 @@ impl Default for ProbeOptions {
     fn default() -> Self {
         let [target, token, stored] = ["true_velocity", "token", ".stored"].map(str::to_owned);
         Self { target, token, stored }
+    }
+}
+
+impl ProbeOptions {
+    /// Something that ends as `stored` says must be there, for whoever asked for it.
+    pub fn check(&self, program: &Program) -> Result<(), MeasureError> {
+        let names = program.tap_names();
+        if names.iter().any(|name| name.ends_with(&self.stored)) {
+            return Ok(());
+        }
+        let known = names.join(", ");
+        Err(MeasureError::Unfit(format!("no name ends in `{}`; known: {known}", self.stored)))
     }
 }
 

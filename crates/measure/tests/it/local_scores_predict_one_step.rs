@@ -8,11 +8,7 @@ use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
 
 fn optimizer(rate: f64) -> Optimizer {
-    Optimizer {
-        adamw: AdamWSettings { rate, ..AdamWSettings::default() },
-        clip: 20.0,
-        schedule: None,
-    }
+    Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 20.0)
 }
 
 fn warm(system: &Analytic) -> State<f64> {

@@ -5,6 +5,7 @@ mod common;
 mod small_quadrotor;
 
 mod chain_equals_differences;
+mod every_optimizer_is_measured;
 mod local_scores_predict_one_step;
 mod measuring_is_repeatable;
 mod memory_interventions;

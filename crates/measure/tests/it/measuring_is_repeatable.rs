@@ -16,10 +16,10 @@ fn bits(findings: &[Finding]) -> Vec<(String, Option<u64>)> {
 fn a_rig_remembers_nothing() {
     let system = PointMass::new();
     let mut clipped = arm(Cut::FF, 6);
-    clipped.optimizer.clip = 1e-3;
+    clipped.optimizer.clip = 1e-3.into();
     let plain = arm(Cut::F_SG, 7);
-    let states = [trained(&system, clipped, 3), trained(&system, plain, 5)];
-    let subjects = [subject(&system, &states[0], clipped), subject(&system, &states[1], plain)];
+    let states = [trained(&system, &clipped, 3), trained(&system, &plain, 5)];
+    let subjects = [subject(&system, &states[0], &clipped), subject(&system, &states[1], &plain)];
     let cuts = Cut::SIX;
     let gradients = GradientOptions::for_cuts(&cuts);
     let all = |rig: &mut Rig<f32>, i: usize| {
@@ -41,8 +41,8 @@ fn a_rig_remembers_nothing() {
 fn other_cuts_beside_it_change_no_cut() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 6);
-    let state = trained(&system, arm, 3);
-    let subject = subject(&system, &state, arm);
+    let state = trained(&system, &arm, 3);
+    let subject = subject(&system, &state, &arm);
     let of = |cuts: &[Cut]| {
         let findings =
             measure(&Measurement::Update { cuts: cuts.to_vec(), apart: false }, &subject, None)
@@ -58,8 +58,8 @@ fn other_cuts_beside_it_change_no_cut() {
 fn windows_are_the_batches_that_come_next() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 6);
-    let state = trained(&system, arm, 3);
-    let subject = subject(&system, &state, arm);
+    let state = trained(&system, &arm, 3);
+    let subject = subject(&system, &state, &arm);
     let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &[Cut::FD]).unwrap();
     let options = |windows| GradientOptions { windows, ages: vec![], paths: false };
     let of = |findings: &[Finding], quantity: &str| {

@@ -1,22 +1,26 @@
 //! Interventions on systems that are no quadrotor: a register, and a policy that fails without its memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use backcut_engine::{Cpu, Init, Program, Rollout, Trace};
 use backcut_measure::memory::{donor, donor_with};
 use backcut_measure::{Finding, MeasureError, Measurement, Subject, measure};
 use backcut_systems::analytic::{AnalyticConfig, PANEL_ROWS};
-use backcut_systems::{BatchKey, SampleError, Stream, System};
-use backcut_training::{AdamWSettings, Moments, Optimizer, State};
+use backcut_systems::{BatchKey, Catalogue, SampleError, Stream, System, SystemChoice};
+use backcut_training::{Moments, Optimizer, State};
+use serde_json::json;
+
+use crate::common::usual_probe;
+
+static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(Optimizer::default);
 
 fn state(params: Vec<f32>) -> State<f32> {
     State { update: 0, moments: Moments::zeros(params.len()), params }
 }
 
 fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>) -> Subject<'a> {
-    let optimizer = Optimizer { adamw: AdamWSettings::default(), clip: 1.0, schedule: None };
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
-    Subject { executor: Cpu::detect(), system, state, optimizer, key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: &OPTIMIZER, key }
 }
 
 fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {
@@ -37,7 +41,7 @@ fn a_registers_history_can_be_given_but_not_masked() {
     assert!(masked.unwrap_err().to_string().contains("register"));
     let error = measure(&Measurement::Attention {}, &subject, None).unwrap_err();
     assert!(matches!(error, MeasureError::Unfit(_)));
-    let error = measure(&Measurement::Probe { common: false }, &subject, None).unwrap_err();
+    let error = measure(&usual_probe(false), &subject, None).unwrap_err();
     assert!(error.to_string().contains("`token`"), "{error}");
 }
 
@@ -128,4 +132,32 @@ fn a_relative_change_of_nothing_is_undefined() {
     let relative = find(&findings, "masking.relative");
     assert_eq!(relative.value, None);
     assert!(relative.note.contains("trajectory 0"), "{}", relative.note);
+}
+
+#[test]
+fn probes_name_the_taps_of_any_system() {
+    let catalogue = Catalogue::builtin();
+    let named = |[target, token, stored]: [&str; 3]| Measurement::Probe {
+        common: false,
+        target: Some(target.to_owned()),
+        token: Some(token.to_owned()),
+        stored: Some(stored.to_owned()),
+    };
+    for (system, policy, taps) in [
+        ("cart-pole", "attention", ["true_velocity", "token", ".stored"]),
+        ("cart-pole", "gru", ["next_state", "token", ".h"]),
+        ("delayed-cue", "attention", ["target", "token", ".stored"]),
+        ("delayed-cue", "lstm", ["next_state", "token", ".h"]),
+    ] {
+        let settings = json!({ "policy": policy, "batch": 8 }).as_object().cloned().unwrap();
+        let built = catalogue.build(&SystemChoice::new(system, settings)).unwrap();
+        let state = state(built.system().program().layout().initialise(3));
+        let subject = subject(built.system(), &state);
+        let findings = measure(&named(taps), &subject, None).unwrap();
+        assert!(findings.len() >= 2, "{system}, {policy}: {findings:?}");
+        assert!(findings.iter().any(|f| f.part.ends_with(taps[2]) && f.value.is_some()));
+        let nothing = [taps[0], taps[1], ".nothing"];
+        let error = measure(&named(nothing), &subject, None).unwrap_err().to_string();
+        assert!(error.contains("`.nothing`") && error.contains("token"), "{error}");
+    }
 }

@@ -12,10 +12,10 @@ use backcut_text::Hinted as _;
 fn squared_norms_of_groups_add_up() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 3);
-    let state = trained(&system, arm, 4);
+    let state = trained(&system, &arm, 4);
     let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &Cut::SIX).unwrap();
     rig.set(&state.params).unwrap();
-    rig.differentiate(subject(&system, &state, arm).key).unwrap();
+    rig.differentiate(subject(&system, &state, &arm).key).unwrap();
     let findings = geometry_of_gradients(&rig);
     for cut in Cut::SIX.map(|cut| cut.to_string()) {
         let groups = findings
@@ -31,11 +31,12 @@ fn squared_norms_of_groups_add_up() {
 fn the_whole_is_what_training_clips_by() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 3);
-    let state = trained(&system, arm, 4);
+    let state = trained(&system, &arm, 4);
     let mut trainer =
-        backcut_training::Trainer::resume(Cpu::detect(), &system, arm, state.clone()).unwrap();
+        backcut_training::Trainer::resume(Cpu::detect(), &system, arm.clone(), state.clone())
+            .unwrap();
     let log = trainer.step().unwrap();
-    let subject = subject(&system, &state, arm);
+    let subject = subject(&system, &state, &arm);
     let findings =
         measure(&Measurement::Update { cuts: vec![], apart: false }, &subject, None).unwrap();
     assert_eq!(value(&findings, "clip.factor", "FF", ALL).to_bits(), log.factor.to_bits());
@@ -46,8 +47,8 @@ fn the_whole_is_what_training_clips_by() {
 fn what_is_set_apart_is_in_no_sum_over_everything() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 3);
-    let state = trained(&system, arm, 6);
-    let subject = subject(&system, &state, arm);
+    let state = trained(&system, &arm, 6);
+    let subject = subject(&system, &state, &arm);
     let of = |apart| {
         let cuts = vec![Cut::FD, Cut::F_SG, Cut::KF, Cut::KD];
         measure(&Measurement::Update { cuts, apart }, &subject, None).unwrap()
@@ -77,8 +78,8 @@ fn what_is_set_apart_is_in_no_sum_over_everything() {
 fn ages_add_up_to_the_gradient() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 5);
-    let state = trained(&system, arm, 20);
-    let subject = subject(&system, &state, arm);
+    let state = trained(&system, &arm, 20);
+    let subject = subject(&system, &state, &arm);
     let cuts = [Cut::FD, Cut::F_SG, Cut::KD];
     let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &cuts).unwrap();
     let options = GradientOptions { windows: 1, ages: cuts.to_vec(), paths: true };
@@ -122,10 +123,10 @@ fn subject_key(seed: u64) -> backcut_systems::BatchKey {
 fn ages_are_refused_where_memory_keeps_credit() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 5);
-    let state = trained(&system, arm, 1);
+    let state = trained(&system, &arm, 1);
     let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &[Cut::FF]).unwrap();
     let options = GradientOptions { windows: 1, ages: vec![Cut::FF], paths: false };
-    let error = gradient(&mut rig, &subject(&system, &state, arm), &options).unwrap_err();
+    let error = gradient(&mut rig, &subject(&system, &state, &arm), &options).unwrap_err();
     let MeasureError::Backward(BackwardError::AgesNeedDetachedMemory { cut }) = &error else {
         panic!("{error}");
     };

@@ -10,10 +10,10 @@ use backcut_systems::System;
 fn every_other_parameter_agrees_bit_by_bit() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 11);
-    let state = trained(&system, arm, 5);
+    let state = trained(&system, &arm, 5);
     let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &Cut::SIX).unwrap();
     rig.set(&state.params).unwrap();
-    rig.differentiate(subject(&system, &state, arm).key).unwrap();
+    rig.differentiate(subject(&system, &state, &arm).key).unwrap();
     for (kept, dropped) in [(Cut::F_SG, Cut::FD), (Cut::K_SG, Cut::KD)] {
         let [a, b] = [kept, dropped].map(|cut| rig.gradient(rig.find(cut).unwrap()));
         for parameter in System::<f32>::program(&system).layout().parameters() {
@@ -28,8 +28,8 @@ fn every_other_parameter_agrees_bit_by_bit() {
 fn the_findings_say_so() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 11);
-    let state = trained(&system, arm, 5);
-    let subject = subject(&system, &state, arm);
+    let state = trained(&system, &arm, 5);
+    let subject = subject(&system, &state, &arm);
     let measurement = Measurement::Update { cuts: Cut::SIX.to_vec(), apart: false };
     let findings = measure(&measurement, &subject, None).unwrap();
     let pair = "F_SG - FD";

@@ -1,8 +1,9 @@
 //! Probes on a policy's own inputs and on a reference's.
 
+use crate::common::usual_probe;
 use crate::small_quadrotor::{config, state, subject, value};
 use backcut_measure::probe::{Inputs, ProbeOptions, gather, probe};
-use backcut_measure::{MeasureError, Measurement, measure};
+use backcut_measure::{MeasureError, measure};
 
 #[test]
 fn exact_readings_are_decoded_exactly_and_noise_is_not() {
@@ -40,11 +41,11 @@ fn common_probes_need_a_reference_that_fits() {
     let system = config("0.2").check().unwrap();
     let state = state(&system, 6);
     let subject = subject(&system, &state);
-    let common = Measurement::Probe { common: true };
+    let common = usual_probe(true);
     assert!(common.needs_reference());
     assert!(matches!(measure(&common, &subject, None), Err(MeasureError::Unfit(_))));
     let findings = measure(&common, &subject, Some(&subject)).unwrap();
-    let own = measure(&Measurement::Probe { common: false }, &subject, Some(&subject)).unwrap();
+    let own = measure(&usual_probe(false), &subject, Some(&subject)).unwrap();
     for (a, b) in findings.iter().zip(&own) {
         assert_eq!((a.quantity.as_str(), b.quantity.as_str()), ("probe.r2_common", "probe.r2"));
         assert_eq!(a.value, b.value);

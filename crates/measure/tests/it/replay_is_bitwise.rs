@@ -13,12 +13,16 @@ fn every_cut_replays_what_the_trainer_does() {
     for (clip, is_clipped) in [(1e9, false), (1e-2, true)] {
         let arm = Arm { cut: Cut::FF, seed: 21, stream: Stream::B, optimizer: with_clip(clip) };
         for updates in [0, 6] {
-            let state = trained(&system, arm, updates);
-            let subject = subject(&system, &state, arm);
+            let state = trained(&system, &arm, updates);
+            let subject = subject(&system, &state, &arm);
             for cut in Cut::SIX {
-                let mut trainer =
-                    Trainer::resume(Cpu::detect(), &system, Arm { cut, ..arm }, state.clone())
-                        .unwrap();
+                let mut trainer = Trainer::resume(
+                    Cpu::detect(),
+                    &system,
+                    Arm { cut, ..arm.clone() },
+                    state.clone(),
+                )
+                .unwrap();
                 let log = trainer.step().unwrap();
                 assert_eq!(log.is_clipped(), is_clipped);
                 let hash = replayed_hash(&mut rig, &subject, cut).unwrap();
@@ -42,8 +46,8 @@ fn every_cut_replays_what_the_trainer_does() {
 fn layers_are_what_their_names_say() {
     let system = quadrotor();
     let arm = Arm { cut: Cut::FF, seed: 8, stream: Stream::A, optimizer: with_clip(0.5) };
-    let state = trained(&system, arm, 5);
-    let subject = subject(&system, &state, arm);
+    let state = trained(&system, &arm, 5);
+    let subject = subject(&system, &state, &arm);
     let cuts = Cut::SIX.to_vec();
     let findings = measure(&Measurement::Update { cuts, apart: false }, &subject, None).unwrap();
     for cut in Cut::SIX.map(|c| c.to_string()) {
@@ -74,9 +78,9 @@ fn layers_are_what_their_names_say() {
 fn without_the_four_graphs_there_is_no_interaction() {
     let system = quadrotor();
     let arm = Arm { cut: Cut::FF, seed: 8, stream: Stream::A, optimizer: with_clip(1e9) };
-    let state = trained(&system, arm, 1);
+    let state = trained(&system, &arm, 1);
     let measurement = Measurement::Update { cuts: vec![Cut::FD], apart: false };
-    let findings = measure(&measurement, &subject(&system, &state, arm), None).unwrap();
+    let findings = measure(&measurement, &subject(&system, &state, &arm), None).unwrap();
     let missing = findings.iter().find(|f| f.quantity == "raw.interaction").unwrap();
     assert_eq!(missing.value, None);
     assert!(missing.note.contains("KD"), "{}", missing.note);

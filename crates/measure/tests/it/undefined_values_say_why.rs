@@ -34,10 +34,10 @@ fn every_quantity_is_defined_and_finite() {
     let system = quadrotor();
     for (clip, updates) in [(1e9, 0), (1e9, 3), (1.0, 3)] {
         let mut arm = arm(Cut::FF, 2);
-        arm.optimizer.clip = clip;
-        let state = trained(&system, arm, updates);
+        arm.optimizer.clip = clip.into();
+        let state = trained(&system, &arm, updates);
         for measurement in everything() {
-            check(&measure(&measurement, &subject(&system, &state, arm), None).unwrap());
+            check(&measure(&measurement, &subject(&system, &state, &arm), None).unwrap());
         }
     }
 }
@@ -47,7 +47,7 @@ fn a_policy_that_moves_nothing_has_no_direction() {
     let system = PointMass::with_gain(0.0);
     let arm = arm(Cut::FF, 2);
     let state = State::<f32>::initial(&system, 2);
-    let subject = subject(&system, &state, arm);
+    let subject = subject(&system, &state, &arm);
     for measurement in everything() {
         check(&measure(&measurement, &subject, None).unwrap());
     }
@@ -70,12 +70,12 @@ fn a_state_of_another_policy_is_refused() {
     let (system, other) = (quadrotor(), PointMass::new());
     let state = State::<f32>::initial(&other, 2);
     for measurement in everything() {
-        let error = measure(&measurement, &subject(&system, &state, arm(Cut::FF, 2)), None);
+        let error = measure(&measurement, &subject(&system, &state, &arm(Cut::FF, 2)), None);
         assert!(error.unwrap_err().to_string().contains("parameter values"));
     }
     // Moments of another length, too.
     let mut torn = State::<f32>::initial(&system, 2);
     torn.moments.second.pop();
     let [_, update, _] = everything();
-    assert!(measure(&update, &subject(&system, &torn, arm(Cut::FF, 2)), None).is_err());
+    assert!(measure(&update, &subject(&system, &torn, &arm(Cut::FF, 2)), None).is_err());
 }

@@ -1,11 +1,15 @@
 //! Measurements of a vessel: single windows, the horizon, and histories that were fed.
 
+use std::sync::LazyLock;
+
 use backcut_engine::{Cpu, Cut, Executor as _};
 use backcut_measure::memory::donor_with;
 use backcut_measure::{Finding, Measurement, Subject, measure};
 use backcut_systems::vessel::{Data, Fleet, Output, Preset, Sizes, Vessel, VesselConfig};
 use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::{Moments, Optimizer, State};
+
+static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(Optimizer::default);
 
 fn vessel() -> Vessel {
     let sizes = Sizes { width: 8, heads: 2, observed: 4, predicted: 9, key_points: 4 };
@@ -24,7 +28,7 @@ fn state(system: &Vessel) -> State<f32> {
 
 fn subject<'a>(system: &'a Vessel, state: &'a State<f32>) -> Subject<'a> {
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
-    Subject { executor: Cpu::detect(), system, state, optimizer: Optimizer::default(), key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: &OPTIMIZER, key }
 }
 
 fn value(findings: &[Finding], quantity: &str, cut: &str, part: &str) -> f64 {

@@ -83,11 +83,11 @@ fn choices(claim: &Claim, design: &Design) -> Panel {
     let lines = design.factors.iter().map(|(_, levels)| levels.len()).sum::<usize>();
     let width = backcut_draw::PANEL_WIDTH - NAMES - 8.0;
     let step = width / claim.outcomes.len().max(1) as f64;
-    let mut line = 0;
+    let mut line = 0.0;
     for (place, (factor, levels)) in design.factors.iter().enumerate() {
         for level in levels {
-            let y = 14.0 + LINE * line as f64;
-            line += 1;
+            let y = 14.0 + LINE * line;
+            line += 1.0;
             let name = format!("{factor}: {level}");
             canvas.text("t soft", (NAMES - 4.0, y + 3.5), Anchor::End, false, &name);
             for (i, outcome) in claim.outcomes.iter().enumerate() {

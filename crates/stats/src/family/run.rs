@@ -104,6 +104,27 @@ struct Prepared<'a> {
 }
 
 impl Family {
+    /// Judges every contrast on the sources that have a value in every cell it needs. The first note names
+    /// those that were left out; their names come back too.
+    pub fn run_on_complete(
+        &self,
+        table: &SourceTable,
+    ) -> Result<(Report, Vec<String>), StatsError> {
+        let mut cells = Vec::new();
+        for contrast in &self.params.contrasts {
+            cells.extend(contrast.cells_in(table)?);
+        }
+        let left_out = table.incomplete(&cells)?;
+        let mut report = self.run(&table.without(&left_out))?;
+        if !left_out.is_empty() {
+            let (count, all) = (left_out.len(), table.sources().len());
+            let names = left_out.join(", ");
+            let note = format!("{count} of {all} sources left out for missing values: {names}");
+            report.notes.insert(0, note);
+        }
+        Ok((report, left_out))
+    }
+
     /// Judges every contrast on the table. Any gap, duplicate or non-finite value is an error.
     pub fn run(&self, table: &SourceTable) -> Result<Report, StatsError> {
         let units = Units::of(table);

@@ -2,7 +2,8 @@
 //!
 //! Two layouts are read, and which one it is follows from the header alone:
 //!
-//! - **long**: a source column, `value`, and `arm` or `condition` or both; one row per measurement;
+//! - **long**: a source column, `value`, and `arm` or `condition` or both, under these names or others that a
+//!   [`Layout`] gives; one row per measurement;
 //!   the cell is named `arm@condition` (or by the one that is present);
 //! - **wide**: a source column, and one column per cell; one row per source.
 //!
@@ -17,5 +18,6 @@ mod raw;
 mod read_parquet;
 mod sources;
 
-pub use raw::RawTable;
+pub(crate) use raw::with_point;
+pub use raw::{Dialect, RawTable};
 pub use sources::{Cell, Layout, SourceTable};

@@ -14,6 +14,23 @@ pub struct Layout {
     pub cluster: Option<String>,
     /// The column that names the stratum; by default `stratum`, if there is one.
     pub stratum: Option<String>,
+    /// The column that names the arm of a long table; by default `arm`.
+    pub arm: Option<String>,
+    /// The column that names its condition; by default `condition`.
+    pub condition: Option<String>,
+    /// The column that holds its values; by default `value`.
+    pub value: Option<String>,
+}
+
+/// Customary names of the source column.
+const SOURCES: [&str; 3] = ["source", "seed", "stream"];
+
+impl Layout {
+    /// Whether a table with this header names its sources.
+    pub fn has_source(&self, header: &[String]) -> bool {
+        let has = |name: &str| header.iter().any(|h| h == name);
+        self.source.is_some() || SOURCES.into_iter().any(has)
+    }
 }
 
 /// One entry of a table.
@@ -52,6 +69,8 @@ pub struct SourceTable {
 
 /// Columns of a long table that are not cells.
 const LONG_ROLES: [&str; 3] = ["arm", "condition", "value"];
+/// What they are called in messages.
+const LONG_WORDS: [&str; 3] = ["the arm column", "the condition column", "the value column"];
 
 impl SourceTable {
     /// Reads CSV.
@@ -68,8 +87,7 @@ impl SourceTable {
     pub fn from_raw(raw: &RawTable, layout: &Layout) -> Result<Self, StatsError> {
         let roles = Roles::find(&raw.header, layout)?;
         let mut builder = Builder::default();
-        let at = |name: &str| raw.header.iter().position(|h| h == name);
-        let [arm, condition, value] = LONG_ROLES.map(at);
+        let [arm, condition, value] = roles.long;
         for (line, row) in &raw.rows {
             let source = row[roles.source].as_str();
             if source.is_empty() {
@@ -177,6 +195,8 @@ struct Roles {
     source: usize,
     cluster: Option<usize>,
     stratum: Option<usize>,
+    /// Arm, condition and value of a long table.
+    long: [Option<usize>; 3],
 }
 
 impl Roles {
@@ -193,13 +213,26 @@ impl Roles {
         };
         let source = match &layout.source {
             Some(name) => find(name).ok_or_else(|| missing("the source column", name))?,
-            None => ["source", "seed", "stream"]
+            None => SOURCES
                 .into_iter()
                 .find_map(find)
                 .ok_or_else(|| missing("the source column", "source"))?,
         };
+        let named = [&layout.arm, &layout.condition, &layout.value];
+        let mut long = [None; 3];
+        for (role, asked) in named.into_iter().enumerate() {
+            long[role] = group(asked, LONG_ROLES[role], LONG_WORDS[role])?;
+        }
+        // Who names an arm or a value means a long table, which has both.
+        if named.iter().any(|asked| asked.is_some())
+            && (long[2].is_none() || long[0].or(long[1]).is_none())
+        {
+            let role = if long[2].is_none() { 2 } else { 0 };
+            return Err(missing(LONG_WORDS[role], LONG_ROLES[role]));
+        }
         Ok(Self {
             source,
+            long,
             cluster: group(&layout.cluster, "cluster", "the cluster column")?,
             stratum: group(&layout.stratum, "stratum", "the stratum column")?,
         })
@@ -292,65 +325,4 @@ impl Builder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(csv: &str) -> Result<SourceTable, StatsError> {
-        SourceTable::from_csv(csv.as_bytes(), &Layout::default())
-    }
-
-    #[test]
-    fn long_and_wide_give_the_same_table() {
-        let wide = read("seed,FF@0.2,FD@0.2\n2,3,4\n1,1,2\n").unwrap();
-        let long = "seed,condition,arm,value\n1,0.2,FD,2\n2,0.2,FD,4\n2,0.2,FF,3\n1,0.2,FF,1\n";
-        assert_eq!(wide, read(long).unwrap());
-        assert_eq!(wide.cell("FF@0.2").unwrap(), [Cell::Number(1.0), Cell::Number(3.0)]);
-    }
-
-    #[test]
-    fn values_and_their_text_give_the_same_table() {
-        let values = [("2", "a", 0.1 + 0.2), ("1", "a", -0.0), ("1", "b", 5e-324)];
-        let lines = values.map(|(source, cell, value)| format!("{source},{cell},{value:e}"));
-        let read = read(&format!("source,arm,value\n{}\n", lines.join("\n"))).unwrap();
-        let table = SourceTable::from_values(values).unwrap();
-        assert_eq!(format!("{table:?}"), format!("{read:?}")); // tells -0 from 0
-        let twice = SourceTable::from_values([("1", "a", 1.0), ("1", "a", 2.0)]).unwrap_err();
-        assert!(twice.to_string().contains("in row 2 and again in row 3"), "{twice}");
-        let not_finite = SourceTable::from_values([("1", "a", f64::NAN)]).unwrap();
-        assert_eq!(not_finite.cell("a").unwrap(), [Cell::Text("NaN".into())]);
-        assert_eq!(
-            SourceTable::from_values::<&str, &str>([]).unwrap_err(),
-            RawTable::from_csv(b"source,arm,value\n").unwrap_err()
-        );
-    }
-
-    #[test]
-    fn duplicates_name_both_rows() {
-        let error = read("seed,a\n1,1\n2,2\n1,3\n").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "pair sources: [a] of source 1 appears in row 2 and again in row 4"
-        );
-    }
-
-    #[test]
-    fn a_source_missing_from_one_arm_is_an_empty_cell() {
-        let table = read("seed,arm,value\n1,FF,1\n2,FF,2\n1,FD,3\n").unwrap();
-        assert_eq!(table.incomplete(&["FD".into()]).unwrap(), ["2"]);
-        assert_eq!(table.without(&["2".into()]).sources(), ["1"]);
-    }
-
-    #[test]
-    fn text_and_nan_are_kept_as_text() {
-        let table = read("seed,a,note\n1,nan,good\n2,inf,bad\n").unwrap();
-        assert_eq!(table.cell("a").unwrap()[0], Cell::Text("nan".into()));
-        assert!(table.cell("b").unwrap_err().to_string().contains("it has: a, note"));
-    }
-
-    #[test]
-    fn clusters_must_agree_between_rows_of_a_source() {
-        assert!(read("seed,cluster,arm,value\n1,x,a,1\n1,y,b,1\n").is_err());
-        let table = read("seed,cluster,stratum,a\n1,x,s,1\n2,x,s,1\n").unwrap();
-        assert_eq!(table.clusters().unwrap(), ["x", "x"]);
-    }
-}
+mod tests;

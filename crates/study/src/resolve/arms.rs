@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use backcut_engine::CutError;
-use backcut_systems::{Built, Stream, SystemChoice, change};
+use backcut_engine::{BackwardError, Cut, CutError};
+use backcut_systems::{Built, Placed, Stream, SystemChoice, change};
 use backcut_text::nearest;
 use backcut_training::config::{MAX_UPDATES, evaluation_points};
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use super::grid::{check_label, one_seed};
 use super::resolver::{Resolver, indices};
 use crate::error::StudyError;
 use crate::file::{ArmTable, SharedTable};
-use crate::study::{Arm, Shared};
+use crate::study::{Arm, Grid, Shared};
 
 /// Updates between evaluations where a file does not say.
 pub const EVALUATE_EVERY: u64 = 200;
@@ -46,8 +46,11 @@ impl Resolver<'_> {
                 return invalid("`at` without `from`", "name the arm it branches from");
             }
             (None, Some(own)) => vec![(own, None)],
-            // Sources that a reused study draws are taken over.
-            (None, None) if self.grids.len() == 1 => vec![(0, None)],
+            // The sources of a reused study are taken over.
+            (None, None) if self.grids.len() == 1 && self.program.is_none() => {
+                self.check_taken_over(&self.grids[0])?;
+                vec![(0, None)]
+            }
             (None, None) => {
                 return invalid("it has no sources", "add [sources], or `from` a reused arm");
             }
@@ -61,6 +64,23 @@ impl Resolver<'_> {
                 self.arms[parent].keep.insert(start);
             }
             self.arms.push(arm);
+        }
+        Ok(())
+    }
+
+    /// That a system of the file's own is the one of sources that are taken over, whose conditions say what runs.
+    fn check_taken_over(&self, grid: &Grid) -> Result<(), StudyError> {
+        let Some(system) = &self.file.system else { return Ok(()) };
+        for (label, theirs) in &grid.conditions {
+            let mut ours = theirs.clone();
+            if let Value::Object(settings) = &mut ours.settings {
+                change(settings, &system.settings);
+            }
+            let is_other = system.name.as_ref().is_some_and(|name| *name != theirs.name);
+            if is_other || self.build(&ours)?.choice != *theirs {
+                let what = format!("[system] is not that of the reused sources under `{label}`");
+                return invalid(what, "leave it out: the sources' conditions say what runs");
+            }
         }
         Ok(())
     }
@@ -89,6 +109,14 @@ impl Resolver<'_> {
         let from = match parent {
             None => None,
             Some((index, parent)) => {
+                if parent.program.is_some() {
+                    let what =
+                        format!("it branches from `{}`, which a command computes", parent.name);
+                    return invalid(
+                        what,
+                        "a program keeps no states that another arm could start from",
+                    );
+                }
                 let start = table.at.unwrap_or(parent.updates);
                 if !(1..=parent.updates).contains(&start) {
                     let (name, last) = (&parent.name, parent.updates);
@@ -103,6 +131,12 @@ impl Resolver<'_> {
             None => (0..self.grids[grid].conditions.len()).collect(),
         };
         let conditions = self.chosen_conditions(table, grid, all)?;
+        if let Some(program) = &self.program {
+            return self.commanded(name, table, grid, conditions, program);
+        }
+        let cut = table.cut.as_deref().ok_or_else(|| {
+            StudyError::invalid("missing field `cut`", "say which edges it keeps: cut = \"FF\"")
+        })?;
         let settings = overrides(table, parent.map(|(_, parent)| &parent.settings))?;
         let built = self.built(grid, &conditions, &settings)?;
         let shared = self.shared(table, grid, &conditions, &built)?;
@@ -121,26 +155,31 @@ impl Resolver<'_> {
         }
         let inherited = match (parent, first) {
             (Some((_, parent)), Some(built)) if self.phase(grid, parent)? == built.phase => {
-                parent.optimizer
+                parent.optimizer.clone()
             }
-            (_, Some(built)) => built.optimizer.ending_with(updates - start),
+            (_, Some(built)) => built.optimizer.clone().ending_with(updates - start),
             (_, None) => return invalid("no optimizer", "add [system]"),
         };
-        let optimizer = self.file.optimizer.over(inherited)?;
+        let optimizer = table.optimizer.over(self.file.optimizer.over(inherited)?)?;
+        for built in built.values() {
+            Placed::new(&optimizer, built.system().program().layout())
+                .map_err(|what| StudyError::invalid(what, "correct the group's pattern"))?;
+        }
         Ok(Arm {
             name: name.to_owned(),
             grid,
-            cut: table.cut.parse().map_err(StudyError::from_hinted::<CutError>)?,
+            cut: plain_cut(cut, &built)?,
             from,
             updates,
             stream: stream(table)?,
             evaluations: self.evaluations(table, start, updates)?,
-            optimizer: table.optimizer.over(optimizer)?,
+            optimizer,
             keep: table.keep.iter().copied().collect(),
             systems: built.iter().map(|(&c, built)| (c, built.choice.clone())).collect(),
             settings,
             conditions,
             origin: None,
+            program: None,
             shared,
         })
     }
@@ -201,7 +240,7 @@ impl Resolver<'_> {
         self.catalogue.build(choice).map_err(StudyError::from_hinted)
     }
 
-    fn evaluations(
+    pub(super) fn evaluations(
         &self,
         table: &ArmTable,
         start: u64,
@@ -249,8 +288,32 @@ impl Resolver<'_> {
     }
 }
 
-fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
+pub(super) fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
     Err(StudyError::invalid(what, hint))
+}
+
+/// The cut of an arm; single edges by their whole names, so that one cut has one id however it is written.
+fn plain_cut(text: &str, built: &BTreeMap<usize, Arc<Built>>) -> Result<Cut, StudyError> {
+    let cut: Cut = text.parse().map_err(StudyError::from_hinted::<CutError>)?;
+    if cut.parts.is_empty() {
+        return Ok(cut);
+    }
+    let mut plain: Option<Cut> = None;
+    for built in built.values() {
+        let (program, steps) = (built.system().program(), built.system().steps());
+        let here =
+            program.plain_cut(cut, steps).map_err(StudyError::from_hinted::<BackwardError>)?;
+        match plain {
+            Some(other) if other != here => {
+                return invalid(
+                    format!("{cut} is {other} under one condition and {here} under another"),
+                    "write one arm for each",
+                );
+            }
+            _ => plain = Some(here),
+        }
+    }
+    Ok(plain.unwrap_or(cut))
 }
 
 /// The settings of its system that an arm changes; a branch has its start's where it says nothing.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use backcut_engine::Cut;
 use backcut_measure::Measurement;
@@ -11,6 +12,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::families::parse;
+use super::program::meaningless;
+use crate::command::Program;
 use crate::error::StudyError;
 use crate::file::{ComparisonTable, FamilyTable};
 use crate::study::{Arm, Drawn, Grid, Measured, Shared, Study};
@@ -30,7 +33,8 @@ pub(super) fn describe(study: &Study) -> Value {
     };
     let arm = |a: &Arm| {
         let mut settings = a.settings.clone();
-        let window = settings.remove("window"); // it was a key of its own before there were others
+        // It was a key of its own before there were others. To a program it is a setting like any other.
+        let window = if a.program.is_none() { settings.remove("window") } else { None };
         let mut arm = json!({
             "name": a.name, "grid": a.grid, "conditions": a.conditions, "cut": a.cut,
             "window": window, "from": a.from, "updates": a.updates, "stream": a.stream,
@@ -39,6 +43,12 @@ pub(super) fn describe(study: &Study) -> Value {
         });
         if !settings.is_empty() {
             arm["settings"] = settings.into();
+        }
+        if let (Some(program), Some(map)) = (&a.program, arm.as_object_mut()) {
+            for meaningless in ["cut", "window", "from", "stream", "optimizer", "keep"] {
+                map.remove(meaningless);
+            }
+            map.insert("program".to_owned(), json!(**program));
         }
         if let Some(shared) = &a.shared {
             arm["shared"] = json!(shared);
@@ -91,15 +101,17 @@ struct ArmForm {
     name: String,
     grid: usize,
     conditions: Vec<usize>,
-    cut: Cut,
+    cut: Option<Cut>,
     window: Option<Value>,
     from: Option<(usize, u64)>,
     updates: u64,
-    stream: Stream,
+    stream: Option<Stream>,
     evaluations: Vec<u64>,
-    optimizer: Optimizer,
-    keep: BTreeSet<u64>,
+    optimizer: Option<Optimizer>,
+    keep: Option<BTreeSet<u64>>,
     origin: Option<String>,
+    #[serde(default)]
+    program: Option<Program>,
     #[serde(default)]
     settings: Map<String, Value>,
     #[serde(default)]
@@ -153,7 +165,7 @@ pub(crate) fn read(text: &str) -> Result<Study, StudyError> {
         measured,
         families: form.families.iter().map(parse).collect::<Result<_, StudyError>>()?,
         comparisons: form.comparisons,
-        error: Quantity { name: "error", unit: "" },
+        error: Quantity { name: "error", unit: "" }.into(),
         canonical: text.to_owned(),
     })
 }
@@ -171,20 +183,26 @@ impl ArmForm {
             }
             systems.insert(condition, choice);
         }
+        // What a trained arm must say, and an arm of a program does not.
+        let ((cut, stream, optimizer), keep) = match &self.program {
+            None => ((self.cut?, self.stream?, self.optimizer?), self.keep?),
+            Some(_) => (meaningless(), BTreeSet::new()),
+        };
         Some(Arm {
             name: self.name,
             grid: self.grid,
             conditions: self.conditions,
-            cut: self.cut,
+            cut,
             settings: self.settings,
             systems,
             from: self.from,
             updates: self.updates,
-            stream: self.stream,
+            stream,
             evaluations: self.evaluations,
-            optimizer: self.optimizer,
-            keep: self.keep,
+            optimizer,
+            keep,
             origin: self.origin,
+            program: self.program.map(Arc::new),
             shared: self.shared,
         })
     }

@@ -75,13 +75,17 @@ impl Resolver<'_> {
                 continue;
             }
             let at = table.at.unwrap_or(arm.updates);
-            let (is_there, verb, updates): (bool, _, Vec<u64>) = if table.quantity.is_some() {
-                let of = measured.iter().filter(|m| m.arm == index).map(|m| m.update);
-                (of.clone().any(|u| u == at), "measured", of.collect())
-            } else {
-                let of = &arm.evaluations;
-                (of.contains(&at), "evaluated", of.clone())
-            };
+            let (is_there, verb, updates): (bool, _, Vec<u64>) =
+                if arm.program.is_some() && table.quantity.is_some() {
+                    // A program says what it has found when it ends; only then one knows what.
+                    (at == arm.updates, "done", vec![arm.updates])
+                } else if table.quantity.is_some() {
+                    let of = measured.iter().filter(|m| m.arm == index).map(|m| m.update);
+                    (of.clone().any(|u| u == at), "measured", of.collect())
+                } else {
+                    let of = &arm.evaluations;
+                    (of.contains(&at), "evaluated", of.clone())
+                };
             if !is_there {
                 let what = format!("`{}` is not {verb} at update {at}", arm.name);
                 let hint = if updates.is_empty() {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use backcut_systems::{SystemChoice, change};
 use serde_json::{Map, Value};
 
+use super::program::COMMAND;
 use super::resolver::Resolver;
 use crate::error::StudyError;
 use crate::file::Sources;
@@ -28,10 +29,18 @@ impl Resolver<'_> {
             check_label("condition", &label)?;
             let mut settings = system.settings.clone();
             change(&mut settings, changes);
-            let choice = SystemChoice::new(&system.name, settings);
+            if self.program.is_some() {
+                conditions.push((label, SystemChoice::new(COMMAND, settings)));
+                continue;
+            }
+            let name = system.name.as_deref().ok_or_else(|| {
+                let what = "[system] has neither a name nor a command";
+                StudyError::invalid(what, "add `name = \"quadrotor\"`, or `command = [...]`")
+            })?;
+            let choice = SystemChoice::new(name, settings);
             let built =
                 self.build(&choice).map_err(|e| e.within(&format!("condition `{label}`")))?;
-            self.file.optimizer.over(built.optimizer)?; // said once, not once per arm
+            self.file.optimizer.over(built.optimizer.clone())?; // said once, not once per arm
             conditions.push((label, built.choice.clone()));
         }
         self.grids.push(match drawn(sources, &self.file.name)? {

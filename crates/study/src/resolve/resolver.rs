@@ -1,20 +1,26 @@
 //! The order in which a file is resolved: grid, reused arms, own arms, measurements, families.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use backcut_systems::{Catalogue, Quantity};
 use backcut_training::config::canonical;
 
 use super::canonical::describe;
+use crate::command::Program;
 use crate::error::StudyError;
 use crate::file::StudyFile;
-use crate::study::{Arm, Grid, Study};
+use crate::study::{Arm, ErrorWords, Grid, Study};
 
 /// Work in progress.
 pub(crate) struct Resolver<'a> {
     pub(super) file: &'a StudyFile,
     pub(super) path: &'a Path,
     pub(super) catalogue: &'a Catalogue,
+    /// Reads files beside the study.
+    pub(super) read: &'a dyn Fn(&Path) -> std::io::Result<String>,
+    /// The program that computes the file's own arms.
+    pub(super) program: Option<Arc<Program>>,
     pub(super) grids: Vec<Grid>,
     pub(super) arms: Vec<Arm>,
 }
@@ -24,16 +30,18 @@ impl<'a> Resolver<'a> {
         file: &'a StudyFile,
         path: &'a Path,
         catalogue: &'a Catalogue,
+        read: &'a dyn Fn(&Path) -> std::io::Result<String>,
     ) -> Result<Self, StudyError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if file.name.is_empty() || file.name.len() > 64 || !file.name.chars().all(is_plain) {
             let what = format!("name = {:?}", file.name);
             return Err(StudyError::invalid(what, "use letters, digits, `-` and `_`"));
         }
-        Ok(Self { file, path, catalogue, grids: vec![], arms: vec![] })
+        Ok(Self { file, path, catalogue, read, program: None, grids: vec![], arms: vec![] })
     }
 
     pub(crate) fn resolve(mut self, reused: &[(Study, &Vec<String>)]) -> Result<Study, StudyError> {
+        self.program = self.own_program()?;
         let own = self.own_grid()?;
         for (study, arms) in reused {
             self.adopt(study, arms, own, reused.len() > 1)?;
@@ -45,14 +53,11 @@ impl<'a> Resolver<'a> {
             let hint = "add [arms.NAME] or [[reuse]]";
             return Err(StudyError::invalid("a study without arms", hint));
         }
+        self.check_programs()?;
         let measured = self.measurements()?;
         let families = self.families(&measured)?;
         self.check_comparisons()?;
-        let first = self.arms.first().and_then(|arm| arm.systems.values().next());
-        let error = match first {
-            Some(choice) => self.build(choice)?.error,
-            None => Quantity { name: "error", unit: "" },
-        };
+        let error = self.error_words()?;
         let mut study = Study {
             name: self.file.name.clone(),
             title: self.file.title.clone(),
@@ -67,6 +72,18 @@ impl<'a> Resolver<'a> {
         };
         study.canonical = canonical(&describe(&study));
         Ok(study)
+    }
+
+    /// What the first arm's endpoints are, in words.
+    fn error_words(&self) -> Result<ErrorWords, StudyError> {
+        let Some(first) = self.arms.first() else {
+            return Ok(Quantity { name: "error", unit: "" }.into());
+        };
+        Ok(match (&first.program, first.systems.values().next()) {
+            (Some(_), _) => self.words_of_program(),
+            (None, Some(choice)) => self.build(choice)?.error.into(),
+            (None, None) => Quantity { name: "error", unit: "" }.into(),
+        })
     }
 }
 

@@ -9,6 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use backcut_systems::Catalogue;
 
 use crate::error::StudyError;
+use crate::file::StudyFile;
+use crate::resolve::folder_file;
 use crate::store::publish;
 use crate::study::Study;
 
@@ -31,7 +33,8 @@ impl StudyCopy {
             Ok(text)
         })?;
         let main = place(file).map_err(StudyError::io(file))?;
-        let read = read.into_inner();
+        let mut read = read.into_inner();
+        remember_folders(&mut read);
         let mut common = main.parent().unwrap_or(Path::new("/")).to_owned();
         while !read.keys().all(|path| path.starts_with(&common)) && common.pop() {}
         let below = |path: &Path| path.strip_prefix(&common).unwrap_or(path).to_owned();
@@ -57,6 +60,25 @@ impl StudyCopy {
             ));
         }
         Ok(())
+    }
+}
+
+/// A program runs in the folder of the original study, where everything is that it may read; that its declared
+/// files are still the same is checked before every unit.
+fn remember_folders(read: &mut BTreeMap<PathBuf, String>) {
+    let has_command = |path: &Path, text: &str| {
+        let file = StudyFile::parse(text, &path.display().to_string()).ok();
+        file.and_then(|file| file.system).is_some_and(|system| system.command.is_some())
+    };
+    let studies: Vec<PathBuf> = read
+        .iter()
+        .filter(|(path, text)| has_command(path, text))
+        .map(|(p, _)| p.clone())
+        .collect();
+    for path in studies {
+        if let Some(folder) = path.parent().and_then(Path::to_str) {
+            read.entry(folder_file(&path)).or_insert_with(|| folder.to_owned());
+        }
     }
 }
 

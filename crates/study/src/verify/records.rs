@@ -12,7 +12,7 @@ use crate::error::StudyError;
 use crate::parent;
 use crate::record::{Outcome, Record, Started};
 use crate::store::{Recorded, Store, list};
-use crate::unit::UnitId;
+use crate::unit::{Definition, UnitId};
 
 /// Verifies every record of a folder, and that nothing else lies among them.
 pub(super) fn verify(
@@ -70,6 +70,12 @@ fn verify_record(
                 ));
             }
         }
+    }
+    let is_program = matches!(record.definition, Definition::Command(_));
+    let ran = matches!(record.outcome, Outcome::Ran { .. });
+    let trained = matches!(record.outcome, Outcome::Trained { .. } | Outcome::Measured { .. });
+    if is_program && trained || !is_program && ran {
+        verified.problem(format!("{}: its outcome is not of its kind", path.display()));
     }
     let head: Option<Hash> = record.head.parse().ok();
     let is_known = head.is_some_and(|h| h == Hash::ZERO || ledger.is_some_and(|l| l.contains(h)));

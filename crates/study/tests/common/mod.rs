@@ -1,6 +1,9 @@
 //! A tiny study, loaded from text.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+#[cfg(unix)]
+pub mod program;
+
 use std::io;
 use std::path::Path;
 

@@ -60,15 +60,24 @@ struct Step {
     next_x: f64,
 }
 
-/// The loss of one trajectory and its gradient under a cut.
-pub fn gradient(cut: Cut, coupling: f64, theta: [f64; 5], trajectory: &Trajectory) -> Closed {
+/// The loss of one trajectory and its gradient under a cut; `None` if it has parts or leaves something to chance, for
+/// which nobody has worked it out.
+pub fn gradient(
+    cut: Cut,
+    coupling: f64,
+    theta: [f64; 5],
+    trajectory: &Trajectory,
+) -> Option<Closed> {
+    if cut.is_drawn() || !cut.parts.is_empty() {
+        return None;
+    }
     let steps = simulate(coupling, theta, trajectory);
     let price = |s: &Step| s.next_x * s.next_x + ACTION_PRICE * s.action * s.action;
     let loss = steps.iter().map(price).sum();
     let of = |parameter| {
         (0..steps.len()).map(|j| use_at(cut, coupling, theta, &steps, parameter, j)).sum()
     };
-    Closed { loss, gradient: [0, 1, 2, 3, 4].map(of) }
+    Some(Closed { loss, gradient: [0, 1, 2, 3, 4].map(of) })
 }
 
 fn simulate(coupling: f64, [k, f, w, lambda, v]: [f64; 5], trajectory: &Trajectory) -> Vec<Step> {
@@ -146,5 +155,6 @@ fn memory_edge(memory: MemoryCredit, s: usize) -> f64 {
             f64::from(u8::from(!s.is_multiple_of(length.get() as usize)))
         }
         MemoryCredit::Scaled { alpha } => alpha.get(),
+        MemoryCredit::Shifted { .. } | MemoryCredit::Random { .. } => f64::NAN,
     }
 }

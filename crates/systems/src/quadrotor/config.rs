@@ -182,7 +182,7 @@ impl Settings for QuadrotorConfig {
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer { adamw: AdamWSettings::default(), clip: CLIP, schedule: None }
+        Optimizer::adamw(AdamWSettings::default(), CLIP)
     }
 
     fn error(&self) -> Quantity {

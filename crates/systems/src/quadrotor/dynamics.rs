@@ -25,8 +25,9 @@ pub(super) struct State<'t> {
 
 impl<'t> State<'t> {
     pub fn split(state: Var<'t>) -> Self {
-        let part = |i: usize| state.slice(3 * i, 3);
-        Self { position: part(0), attitude: part(1), velocity: part(2), rates: part(3) }
+        let names = ["position", "attitude", "velocity", "rates"];
+        let [position, attitude, velocity, rates] = state.parts(names.map(|name| (name, 3)));
+        Self { position, attitude, velocity, rates }
     }
 
     pub fn join(&self, t: &'t Trace) -> Var<'t> {

@@ -12,7 +12,8 @@
 //! makes the 90 entries of the token. With hidden velocity there is nothing to subtract the reading
 //! from: the sampler writes zeros in the second place, and the difference is zero as it must be.
 //!
-//! Taps: `token`, `action`, `next_state`, `true_velocity`.
+//! Taps: `token`, `action`, `next_state`, `true_velocity`. Edges for cuts, besides memory: `observation`, and the state
+//! by parts: `position`, `attitude`, `velocity`, `rates`.
 
 use backcut_engine::{Program, Trace, TraceError, Var};
 
@@ -32,7 +33,7 @@ pub(super) fn compile(velocity: VelocityReading, policy: &Policy) -> Result<Prog
     let orientation = Orientation::new(&t, state.attitude);
 
     let token = observe(&t, velocity, &state, &orientation);
-    t.tap("token", token);
+    t.tap("token", token.edge("observation"));
     let action = policy.trace(&t, token, ACTIONS).sigmoid();
     t.tap("action", action);
 

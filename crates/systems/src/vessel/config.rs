@@ -287,7 +287,7 @@ impl Settings for VesselConfig {
                 (AdamWSettings { beta2: 0.99, rate: 2e-6, decay: 0.002, ..usual }, None)
             }
         };
-        Optimizer { adamw, clip: 5.0, schedule }
+        Optimizer { schedule, ..Optimizer::adamw(adamw, 5.0) }
     }
 
     fn updates(&self) -> u64 {

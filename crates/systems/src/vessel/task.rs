@@ -47,13 +47,13 @@ pub(super) fn compile(config: &VesselConfig, scales: &Scales) -> Result<Program,
     let context = policy.encode(&t, tokens);
 
     let whole = t.state("state", STATE);
-    let (position, velocity) = (whole.slice(0, 2), whole.slice(2, 2));
+    let [position, velocity] = whole.parts([("position", 2), ("velocity", 2)]);
     let reading = velocity + t.input("noise", 2) * (config.noise * scales.velocity);
     let scaled =
         [position.column(0) * (RADIUS_KM / UNIT_KM), position.column(1) * t.input("east", 1)];
     let place = t.input("here", 2) + t.concat(&scaled);
     let token = t.tap("token", t.concat(&[reading * (1.0 / scales.velocity), place]));
-    let out = policy.trace_with(&t, token, context, ACTIONS);
+    let out = policy.trace_with(&t, token.edge("observation"), context, ACTIONS);
     let action = t.tap(
         "action",
         match config.output {

@@ -60,11 +60,7 @@ impl Settings for Pushed {
 
     fn optimizer(&self) -> Optimizer {
         let rate = if self.phase() == "pretraining" { 0.1 } else { 0.01 };
-        Optimizer {
-            adamw: AdamWSettings { rate, ..AdamWSettings::default() },
-            clip: 1.0,
-            schedule: None,
-        }
+        Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 1.0)
     }
 
     fn updates(&self) -> u64 {
@@ -165,7 +161,7 @@ fn a_phase_has_a_loss_an_optimizer_and_a_budget_of_its_own() {
     let pretraining = catalogue.build(&choice(json!({"phase": "pretraining"}))).unwrap();
     assert_eq!((training.phase.as_str(), training.updates), ("training", 10));
     assert_eq!((pretraining.phase.as_str(), pretraining.updates), ("pretraining", 40));
-    assert!(pretraining.optimizer.adamw.rate > training.optimizer.adamw.rate);
+    assert!(pretraining.optimizer.rule.rate() > training.optimizer.rule.rate());
     assert_ne!(
         training.system().program().nodes().len(),
         pretraining.system().program().nodes().len()

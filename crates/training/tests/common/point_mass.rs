@@ -117,11 +117,7 @@ impl<R: Real> System<R> for PointMass {
 }
 
 pub fn optimizer() -> Optimizer {
-    Optimizer {
-        adamw: AdamWSettings { rate: 3e-3, ..Default::default() },
-        clip: 3.0,
-        schedule: None,
-    }
+    Optimizer::adamw(AdamWSettings { rate: 3e-3, ..Default::default() }, 3.0)
 }
 
 pub fn arm(cut: Cut, seed: u64) -> Arm {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use backcut_engine::{
-    Cpu, Cut, Executor, ForwardSpec, Model, Moments, Program, Rollout, Workspace,
+    Cpu, Cut, Draw, Executor, ForwardSpec, Model, Moments, Program, Rollout, Workspace,
 };
 use backcut_kernels::Isa;
 use backcut_kernels::optim::AdamW;
+use backcut_kernels::optim::rule::{Rule, Stretch};
 
 use crate::exit::Told as _;
 
@@ -73,6 +74,7 @@ impl Learner {
         fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         fill(self.updates, &mut self.rollout)?;
+        self.workspace.draw(Draw::new(0, self.updates));
         self.updates += 1;
         Ok(())
     }
@@ -92,6 +94,7 @@ impl Learner {
     pub fn step(&mut self) {
         let Self { executor, model, moments, workspace, .. } = self;
         let factor = (CLIP / executor.norm(workspace, 0)).min(1.0) as f32;
-        executor.step(model, moments, workspace, 0, &ADAMW, factor);
+        let stretch = Stretch { range: 0..moments.first.len(), rule: Rule::AdamW(ADAMW) };
+        executor.step(model, moments, workspace, 0, &[stretch], factor);
     }
 }

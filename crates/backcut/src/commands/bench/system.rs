@@ -78,7 +78,7 @@ pub fn trainer<'s>(
     built: &'s Built,
     cut: Cut,
 ) -> anyhow::Result<Trainer<'s, f32>> {
-    let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer };
+    let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer.clone() };
     Trainer::new(executor, built.system(), arm).told()
 }
 

@@ -24,7 +24,9 @@ pub fn graph(edges: &EdgeList<'_>) -> String {
         };
         let weight = match edge.through {
             Through::State => "weight=10, penwidth=2",
-            Through::Register | Through::Cache => "constraint=false",
+            Through::Register | Through::Cache | Through::Keys | Through::Values => {
+                "constraint=false"
+            }
         };
         let (from, to, name) = (edge.from, edge.to, edges.name(edge));
         let _ = writeln!(out, "  {from} -> {to} [tooltip=\"{name}\", {style}, {weight}];");

@@ -64,7 +64,7 @@ fn end(line: &str) -> String {
 /// The whole drawing.
 pub fn draw(explained: &Explained<'_>) -> String {
     let columns = Columns::new(explained.shape.steps);
-    let mut out = triangle(explained, &columns);
+    let mut out = triangles(explained, &columns);
     out.push('\n');
     out.push_str(&states(explained, &columns));
     out.push('\n');
@@ -98,12 +98,38 @@ fn mark(fate: Fate) -> char {
     }
 }
 
-/// Memory edges of the first layer; the rule of a cut is the same in all of them.
-fn triangle(explained: &Explained<'_>, columns: &Columns) -> String {
+/// Memory edges: one triangle if a cut treats all caches alike, one for each kind of treatment otherwise.
+fn triangles(explained: &Explained<'_>, columns: &Columns) -> String {
+    let mut kinds: Vec<(Vec<String>, Vec<Cell>)> = Vec::new();
+    for (index, name) in explained.program.cache_names().enumerate() {
+        for (other, side) in [(Through::Values, "keys"), (Through::Keys, "values")] {
+            let of_side =
+                |e: &&Edge| e.through.is_cache() && e.through != other && e.index == index;
+            let cells = cells(explained.edges.edges().iter().filter(of_side), columns);
+            let name = format!("{name}.{side}");
+            match kinds.iter_mut().find(|(_, known)| *known == cells) {
+                Some((names, _)) => names.push(name),
+                None => kinds.push((vec![name], cells)),
+            }
+        }
+    }
+    let layers = match explained.shape.layers {
+        1 => "the only layer",
+        2 => "both layers",
+        _ => "every layer",
+    };
+    let same = kinds.len() == 1;
+    let drawn = kinds.iter().map(|(names, cells)| {
+        let of = if same { format!("the same in {layers}") } else { names.join(", ") };
+        triangle(&of, cells, columns)
+    });
+    drawn.collect::<Vec<String>>().join("\n")
+}
+
+fn cells<'e>(edges: impl Iterator<Item = &'e Edge>, columns: &Columns) -> Vec<Cell> {
     let size = columns.cells();
     let mut cells = vec![Cell::Unread; size * size];
-    let in_first = |e: &&Edge| e.through == Through::Cache && e.index == 0;
-    for edge in explained.edges.edges().iter().filter(in_first) {
+    for edge in edges {
         let (t, j) = (edge.to / columns.per_cell, edge.from / columns.per_cell);
         cells[t * size + j].see(mark(edge.fate));
     }
@@ -115,13 +141,12 @@ fn triangle(explained: &Explained<'_>, columns: &Columns) -> String {
             _ => own.see(KEPT),
         }
     }
-    let layers = match explained.shape.layers {
-        1 => "the only layer",
-        2 => "both layers",
-        _ => "every layer",
-    };
-    let mut out =
-        format!("MEMORY, the same in {layers}: query of step t (row) reads step j (column)\n");
+    cells
+}
+
+fn triangle(of: &str, cells: &[Cell], columns: &Columns) -> String {
+    let size = columns.cells();
+    let mut out = format!("MEMORY, {of}: query of step t (row) reads step j (column)\n");
     if columns.per_cell > 1 {
         let _ = writeln!(out, "each cell stands for {0} x {0} steps", columns.per_cell);
     }
@@ -134,7 +159,7 @@ fn triangle(explained: &Explained<'_>, columns: &Columns) -> String {
         out.push_str(&Columns::row(&format!("{}   ", t * columns.per_cell), marks));
     }
     out.push('\n');
-    out.push_str(&legend(&cells));
+    out.push_str(&legend(cells));
     out
 }
 
@@ -168,9 +193,14 @@ fn cells_unread(cells: &[Cell]) -> bool {
 /// The line of physical states, with every edge between neighbours.
 fn states(explained: &Explained<'_>, columns: &Columns) -> String {
     let edges = &explained.edges;
-    let is_cut = edges.tally(|e| e.through == Through::State).dropped > 0;
-    let link = if is_cut { "|" } else { "=" };
+    let tally = edges.tally(|e| e.through == Through::State);
+    let link = match (tally.dropped, tally.kept + tally.scaled) {
+        (0, _) => "=",
+        (_, 0) => "|",
+        _ => "+",
+    };
     let note = match edges.state_edges_per_path() {
+        _ if link == "+" => "cut in parts: the counts below say which".to_owned(),
         None => "kept: credit passes through all of them".to_owned(),
         Some(0) => "cut: no credit passes from one step to the one before".to_owned(),
         Some(1) => "kept, but any one path passes at most 1 of them".to_owned(),

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use backcut_engine::{Cut, MemoryCredit, StateCredit};
+use backcut_engine::{Cut, MemoryCredit};
 
 /// Lines of text end before this column.
 const WIDTH: usize = 78;
 
 /// What a cut keeps and cuts, as a paragraph, with what it equals at this length.
 pub fn meaning(cut: Cut, steps: usize, window: Option<usize>) -> String {
-    let mut text = format!("{cut}: {}", sentence(cut));
+    let mut text = format!("{cut}: {}", cut.in_words());
     if let MemoryCredit::Stored { segment: Some(length) } = cut.memory {
         let twin = match length.get() as usize {
             1 => Some(MemoryCredit::Stored { segment: None }),
@@ -29,49 +29,6 @@ pub fn meaning(cut: Cut, steps: usize, window: Option<usize>) -> String {
         );
     }
     wrap(&text, 0)
-}
-
-/// The same as one sentence or a few, independent of the length.
-pub fn sentence(cut: Cut) -> String {
-    let state = match cut.state {
-        StateCredit::Full => {
-            "Through physical states a loss reaches every earlier step.".to_owned()
-        }
-        StateCredit::Steps(k) if k.get() == 1 => {
-            "A loss reaches the action of its own step; every state edge is cut.".to_owned()
-        }
-        StateCredit::Steps(k) => {
-            let edges = k.get() - 1;
-            let plural = if edges == 1 { "" } else { "s" };
-            format!("Any path from a loss passes at most {edges} state edge{plural}.")
-        }
-    };
-    let memory = match cut.memory {
-        MemoryCredit::Full => {
-            "Through memory it reaches everything that earlier steps stored.".to_owned()
-        }
-        MemoryCredit::Projected => {
-            "What earlier steps stored is a constant: neither it nor the weights that project it \
-             (W_K, W_V) receive credit from later queries."
-                .to_owned()
-        }
-        MemoryCredit::Stored { segment: None } => {
-            "What earlier steps stored receives no credit from later queries; the weights that \
-             project it (W_K, W_V) do."
-                .to_owned()
-        }
-        MemoryCredit::Stored { segment: Some(length) } => format!(
-            "Memory is cut into segments of {length} steps: within a segment a query sends credit \
-             to what was stored; across a boundary only the weights that project it (W_K, W_V) \
-             receive credit, what was stored does not."
-        ),
-        MemoryCredit::Scaled { alpha } => format!(
-            "What earlier steps stored receives {} of the credit from later queries; the weights \
-             that project it (W_K, W_V) receive all of it.",
-            alpha.get()
-        ),
-    };
-    format!("{state} {memory}")
 }
 
 /// Breaks text into lines, each after `indent` spaces.

@@ -109,7 +109,7 @@ pub fn export(
 
     let (seed, stream, update) = (config.seed, config.stream, state.update);
     let key = BatchKey { seed, stream, update };
-    let subject = Subject { executor, system, state: &state, optimizer: config.optimizer, key };
+    let subject = Subject { executor, system, state: &state, optimizer: &config.optimizer, key };
     let mut header = describe::<f32>(config, state.update, state.moments.step, &Map::new())?;
     header["kind"] = "panel".into();
     header["constants"] = system.constants().into();
@@ -119,8 +119,8 @@ pub fn export(
         let (outer, inner): (Vec<usize>, Vec<usize>) = (0..rows).map(|row| folds.of(row)).unzip();
         header["folds"] = json!({"outer": outer, "inner": inner});
     }
-    let measurements =
-        [Measurement::Probe { common: false }, Measurement::Donor {}, Measurement::Attention {}];
+    let probe = Measurement::Probe { common: false, target: None, token: None, stored: None };
+    let measurements = [probe, Measurement::Donor {}, Measurement::Attention {}];
     header["measured"] =
         measurements.iter().map(|what| (what.kind().to_owned(), found(what, &subject))).collect();
     header["layout"]["panel"] =

@@ -7,6 +7,8 @@ use backcut_measure::{Finding, Measurement, Subject, measure};
 use backcut_study::Tools;
 use serde_json::{Map, Value};
 
+use super::figure::Dots;
+use super::gradient::point;
 use super::output::Results;
 use super::states::{StateArgs, States, reference};
 use super::table::{Look, Table, defined, wrapped};
@@ -62,7 +64,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let results = Results::new(of_state);
     let text = text(&states, &results.summary);
-    results.publish(measurement.kind(), &args.states, &states, &text, &[])?;
+    let figures = figures(measurement.kind(), &results.summary);
+    let figures: Vec<(&str, String)> =
+        figures.iter().map(|(name, svg)| (name.as_str(), svg.clone())).collect();
+    results.publish(measurement.kind(), &args.states, &states, &text, &figures)?;
     Ok(Verdict::Fine)
 }
 
@@ -78,6 +83,39 @@ fn text(states: &States, findings: &[Finding]) -> String {
     }
     let introduction = wrapped(&states.introduction(), 2);
     format!("{introduction}\n{}{}", table.text(), look.reasons(&reasons))
+}
+
+/// A figure for each quantity that has a value: its parts as rows, its cuts as series.
+fn figures(kind: &str, findings: &[Finding]) -> Vec<(String, String)> {
+    let look = Look(findings);
+    let mut names: Vec<&str> = Vec::new();
+    for finding in findings.iter().filter(|f| f.value.is_some() && !is_percentile(f)) {
+        if !names.contains(&finding.quantity.as_str()) {
+            names.push(&finding.quantity);
+        }
+    }
+    let figure = |quantity: &str| {
+        let cuts = look.cuts(quantity);
+        let parts = cuts.iter().flat_map(|cut| look.parts(quantity, cut));
+        let parts = parts.fold(Vec::new(), |mut parts: Vec<&str>, part| {
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+            parts
+        });
+        let row = |part: &&str| {
+            let points = cuts.iter().map(|cut| point(look, quantity, cut, part)).collect();
+            ((*part).to_owned(), points)
+        };
+        let named = |cut: &&str| if cut.is_empty() { quantity } else { *cut }.to_owned();
+        let dots = Dots {
+            title: quantity.to_owned(),
+            series: cuts.iter().map(named).collect(),
+            rows: parts.iter().map(row).collect(),
+        };
+        (format!("{kind}.{quantity}"), dots.svg())
+    };
+    names.into_iter().map(figure).collect()
 }
 
 fn is_percentile(finding: &Finding) -> bool {

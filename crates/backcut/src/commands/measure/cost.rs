@@ -94,7 +94,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 
 fn trainer<'s>(states: &'s States, state: &'s Named, cut: Cut) -> Result<Trainer<'s, f32>> {
     let Subject { executor, system, state, optimizer, key } = states.subject(state);
-    let arm = Arm { cut, seed: key.seed, stream: key.stream, optimizer };
+    let arm = Arm { cut, seed: key.seed, stream: key.stream, optimizer: optimizer.clone() };
     Trainer::resume(executor, system, arm, state.clone()).told()
 }
 

@@ -7,6 +7,7 @@ mod cost;
 mod counting;
 mod figure;
 mod gradient;
+mod gradients;
 mod memory;
 mod orderings;
 mod output;
@@ -34,6 +35,8 @@ pub struct Args {
 enum What {
     /// What cuts do to the gradient: length, direction, parameter groups, ages.
     Gradient(gradient::Args),
+    /// The same for gradients made elsewhere: freely named arms in safetensors files.
+    Gradients(gradients::Args),
     /// What the optimizer makes of it: clipped gradients and the updates really applied.
     Update(update::Args),
     /// How far a disturbance of the physical state grows along the closed loop.
@@ -58,6 +61,7 @@ enum What {
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     match &args.what {
         What::Gradient(args) => gradient::run(args, tools),
+        What::Gradients(args) => gradients::run(args),
         What::Update(args) => update::run(args, tools),
         What::Chain(args) => chain::run(args, tools),
         What::Cost(args) => cost::run(args, tools),

@@ -24,6 +24,12 @@ pub struct Args {
     /// The tap that holds the true quantity [default: what the system's policy must infer]
     #[arg(long, value_name = "TAP")]
     target: Option<String>,
+    /// The tap of the observation
+    #[arg(long, value_name = "TAP", default_value = "token")]
+    token: String,
+    /// Taps and registers whose name ends so are what a layer stored
+    #[arg(long, value_name = "ENDING")]
+    stored: Option<String>,
 }
 
 /// Runs the command.
@@ -40,7 +46,11 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         (None, Some(latent)) => latent.tap.to_owned(),
         (None, None) => return Err(user("nothing to probe for", "name a tap with --target")),
     };
-    let options = ProbeOptions { target: target.clone(), ..ProbeOptions::default() };
+    let stored = args.stored.clone().unwrap_or_else(|| ProbeOptions::default().stored);
+    let options = ProbeOptions { target: target.clone(), token: args.token.clone(), stored };
+    for system in states.systems().iter().filter(|_| args.stored.is_some()) {
+        options.check(system.system().program()).told()?;
+    }
     let mut found = Vec::new();
     for state in &states.all {
         let subject = states.subject(state);

@@ -146,7 +146,7 @@ fn layers(look: Look) -> String {
     out += "  I = x_FF - x_FD - x_KF + x_KD. ";
     let is_clipped = look.0.iter().any(|f| f.quantity == "clip.factor" && f.value < Some(1.0));
     out += if is_clipped {
-        "The last row is not AdamW without clipping:\n  its moments come from clipped gradients.\n"
+        "The last row is not training without clipping:\n  its history is one of clipped gradients.\n"
     } else {
         "Nothing is clipped here, so rows 1 and 2\n  are one, and rows 3 and 4.\n"
     };
@@ -193,8 +193,9 @@ fn placement(look: Look, pair: &str) -> String {
     if equal > 0 {
         let _ = writeln!(out, "  {equal} other groups: the gradients agree in every bit");
     }
-    if look.0.iter().any(|f| f.quantity == "moment.scale" && f.value.is_none()) {
-        out += "  -: no second moment before update 1\n";
+    if let Some(finding) = look.0.iter().find(|f| f.quantity == "moment.scale" && f.value.is_none())
+    {
+        let _ = writeln!(out, "  -: {}", finding.note);
     }
     out
 }
@@ -204,7 +205,7 @@ fn scales(look: Look, cuts: &[&str]) -> String {
         "\nrho = |kappa g| / (sqrt(vhat) + eps), vhat before the update: medians\n".to_owned();
     out += &by_group(look, "rho.median", cuts);
     out += &look.reasons(&["rho.median"]);
-    out += "\nAdamW's direction after the step, and the gradient's sign\n";
+    out += "\nthe optimizer's direction after the step, and the gradient's sign\n";
     let head = ["", "cosine with sign(g)", "saturated", "rho > 1", "scaled cosine"];
     let mut table = Table::new(head);
     let quantities = ["applied.sign-cosine", "applied.saturated", "rho.above-one", "moment.cosine"];
@@ -223,7 +224,7 @@ fn scales(look: Look, cuts: &[&str]) -> String {
          moments; scaled cosine: of g / (sqrt(vhat) + eps) with FF's",
         2,
     );
-    out + &look.reasons(&["applied.sign-cosine", "moment.cosine"])
+    out + &look.reasons(&["applied.sign-cosine", "applied.saturated", "moment.cosine"])
 }
 
 fn figure(look: Look) -> String {

@@ -38,7 +38,9 @@ pub fn design() -> anyhow::Result<Vec<DesignEdges>> {
 fn design_edge(edge: &Edge) -> DesignEdge {
     let (kind, layer) = match edge.through {
         Through::State => (EdgeKind::State, 0),
-        Through::Register | Through::Cache => (EdgeKind::Memory, edge.index),
+        Through::Register | Through::Cache | Through::Keys | Through::Values => {
+            (EdgeKind::Memory, edge.index)
+        }
     };
     let life = match edge.fate {
         Fate::Kept | Fate::Scaled(_) => EdgeLife::Lives,

@@ -12,6 +12,7 @@ use crate::exit::{Told as _, Verdict};
 use crate::say::out;
 
 pub mod collect;
+mod commands;
 pub mod freeze;
 mod plan;
 pub mod run;

@@ -8,7 +8,7 @@ use backcut_study::{Definition, Plan, Study, Tools};
 use backcut_training::{Arm, RunConfig, Trainer};
 use serde_json::json;
 
-use super::Target;
+use super::{Target, commands};
 use crate::exit::{Told as _, Verdict};
 use crate::say::{self, outln};
 use backcut_text::{counted, escape, thousands};
@@ -67,12 +67,13 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
                 })
             })
             .collect();
-        let value = json!({
+        let mut value = json!({
             "study": study.name, "title": study.title, "sha256": study.hash(),
             "units": plan.units.len(), "done": total.done, "updates": total.updates,
             "updates_left": total.left_updates, "bytes": total.bytes,
             "seconds_on_one_core": seconds, "cores": cores, "list": units,
         });
+        commands::add_to(&mut value, &study);
         say::json(serde_json::to_string_pretty(&value)?)?;
         return Ok(Verdict::Fine);
     }
@@ -92,9 +93,12 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         outln!(
             "  {:<width$} {:<6} {often}, to update {}{from}{reused}",
             arm.name,
-            arm.cut.to_string(),
+            if arm.program.is_some() { String::new() } else { arm.cut.to_string() },
             arm.updates,
         )?;
+    }
+    for line in commands::lines(&study) {
+        outln!("{line}")?;
     }
     if !study.measured.is_empty() {
         outln!(
@@ -155,6 +159,9 @@ fn checkpoint_bytes(study: &Study, tools: Tools) -> Result<u64> {
     let Some((_, choice)) = study.grids.first().and_then(|grid| grid.conditions.first()) else {
         return Ok(0);
     };
+    if study.arms.iter().all(|arm| arm.program.is_some()) {
+        return Ok(0); // a program's own checkpoints are removed when it has ended
+    }
     let built = tools.catalogue.build(choice).told()?;
     Ok(12 * built.system().program().layout().len() as u64 + 4096)
 }

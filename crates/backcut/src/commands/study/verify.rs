@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_study::replay::Depth;
+use backcut_study::replay::{CameOut, Depth};
 use backcut_study::{Store, Tools, replay, verify};
 
 use crate::exit::{Told as _, Verdict, user};
 use crate::say::{note, outln};
 use backcut_tables::rows::FreezeRow;
-use backcut_text::{counted, thousands};
+use backcut_text::{counted, escape, thousands};
 
 /// Options of `backcut study verify`.
 #[derive(Debug, clap::Args)]
@@ -95,18 +95,34 @@ pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
     let units = replay::sample(&store, args.sample, args.seed).told()?;
     let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
     let depth = if args.deep { Depth::Deep } else { Depth::Kept };
-    let mut same = 0;
+    let (mut same, mut within, mut impossible) = (0, 0, 0);
     for unit in &units {
         let replayed = replay::replay(&store, unit, tools, &scratch, depth);
         let _ = std::fs::remove_dir_all(&scratch); // scratch is scratch
         let replayed = replayed.told()?;
         let words = match &replayed.outcome {
-            Ok(()) => "the same bits".to_owned(),
-            Err(what) => format!("DIFFERENT: {what}"),
+            Ok(CameOut::Same) => {
+                same += 1;
+                "the same bits".to_owned()
+            }
+            Ok(CameOut::Within(largest)) => {
+                within += 1;
+                format!("within the declared tolerance, differs by {largest:.1e}")
+            }
+            Ok(CameOut::Impossible) => {
+                impossible += 1;
+                "not replayed: the study declares it impossible".to_owned()
+            }
+            Err(what) => format!("DIFFERENT: {}", escape::plain(what)),
         };
-        same += usize::from(replayed.outcome.is_ok());
         outln!("{}  {words}  ({:.1} s)", unit.short(), replayed.seconds)?;
     }
     outln!("{same} of {} replayed units came out the same, bit by bit", units.len())?;
-    Ok(if same == units.len() { Verdict::Fine } else { Verdict::Failed })
+    if within > 0 {
+        outln!("{within} came out within the tolerance that their study declares")?;
+    }
+    if impossible > 0 {
+        outln!("{impossible} were declared impossible to replay: nothing is known of them")?;
+    }
+    Ok(if same + within + impossible == units.len() { Verdict::Fine } else { Verdict::Failed })
 }

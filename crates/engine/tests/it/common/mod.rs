@@ -7,7 +7,7 @@ use backcut_engine::oracle::{
     OracleInputs, OracleResult, OracleSpec, interpret, random_cache_program, random_inputs,
     random_parameters, random_program,
 };
-use backcut_engine::{Cpu, Cut, Executor, Model, Program, Rollout};
+use backcut_engine::{Cpu, Cut, Draw, Executor, Model, Program, Rollout};
 use backcut_kernels::{Isa, Real};
 
 /// A precision that the processor computes in.
@@ -39,6 +39,34 @@ pub const KINDS: [&str; 24] = [
     "FF", "FD", "F_SG", "SEG-1", "SEG-2", "SEG-3", "SEG-9", "F_A0", "F_A0.5", "F_A1", "KF", "KD",
     "K_SG", "K_SEG-2", "K_A0.3", "K2F", "K2D", "K2_SG", "K2_A0.7", "K3F", "K3_SG", "K3_SEG-2",
     "K9F", "K9D",
+];
+
+/// Cuts of single edges, and of what an update draws; all but the last four fit programs without a register.
+pub const PARTS: [&str; 24] = [
+    "FF:keys=D",
+    "FF:values=SG",
+    "F_SG:keys=F",
+    "FF:cache0=D",
+    "FD:cache1.values=F",
+    "SEG-2:cache0.keys=A0.5",
+    "K2F:values=SEG-2",
+    "FF:observation=D",
+    "K3_SG:observation=A0.5",
+    "FF:body=D",
+    "FF:first=D",
+    "F_SG:rest=A0.5",
+    "KF:body=F",
+    "K2D:first=F",
+    "K2F:first=F:rest=A0.3",
+    "RSEG-2",
+    "RT-0.4",
+    "URT-0.3",
+    "K2_URT-0.3",
+    "FF:keys=RT-0.4",
+    "FF:register=D",
+    "F_SG:register=F",
+    "FD:register=SEG-2",
+    "K2F:register=A0.5:keys=SG",
 ];
 
 /// The longest rollout of the programs below.
@@ -125,6 +153,7 @@ pub fn backward_many<R: Float>(
     cuts: &[Cut],
 ) -> Vec<Vec<R>> {
     let mut workspace = cpu().workspace(rollout, cuts).unwrap();
+    workspace.draw(Draw::default());
     cpu().backward(model, rollout, &mut workspace).unwrap();
     (0..cuts.len()).map(|i| workspace.gradient(i).to_vec()).collect()
 }

@@ -3,7 +3,7 @@
 #![allow(dead_code, unused_imports)] // every test takes what it needs
 
 use backcut_engine::Cpu;
-use backcut_measure::{Finding, Subject};
+use backcut_measure::{Finding, Measurement, Subject};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, System};
 use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
@@ -21,21 +21,25 @@ pub fn quadrotor() -> Quadrotor {
 
 /// An optimizer that clips the quadrotor's gradients or leaves them alone.
 pub fn with_clip(clip: f64) -> Optimizer {
-    Optimizer { adamw: AdamWSettings::default(), clip, schedule: None }
+    Optimizer::adamw(AdamWSettings::default(), clip)
 }
 
 /// The state after some updates of an arm.
-pub fn trained(system: &dyn System<f32>, arm: Arm, updates: u64) -> State<f32> {
-    let mut trainer = Trainer::new(Cpu::detect(), system, arm).expect("a sound arm");
+pub fn trained(system: &dyn System<f32>, arm: &Arm, updates: u64) -> State<f32> {
+    let mut trainer = Trainer::new(Cpu::detect(), system, arm.clone()).expect("a sound arm");
     for _ in 0..updates {
         trainer.step().expect("early updates are harmless");
     }
     trainer.state()
 }
 
-pub fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>, arm: Arm) -> Subject<'a> {
+pub fn subject<'a>(
+    system: &'a dyn System<f32>,
+    state: &'a State<f32>,
+    arm: &'a Arm,
+) -> Subject<'a> {
     let key = BatchKey { seed: arm.seed, stream: arm.stream, update: state.update };
-    Subject { executor: Cpu::detect(), system, state, optimizer: arm.optimizer, key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: &arm.optimizer, key }
 }
 
 /// The value of a finding that must be there.
@@ -43,4 +47,9 @@ pub fn value(findings: &[Finding], quantity: &str, cut: &str, part: &str) -> f64
     let is = |f: &&Finding| f.quantity == quantity && f.cut == cut && f.part == part;
     let found = findings.iter().find(is).unwrap_or_else(|| panic!("{quantity} {cut} {part}"));
     found.value.unwrap_or_else(|| panic!("{found:?}"))
+}
+
+/// A probe that names no tap.
+pub fn usual_probe(common: bool) -> Measurement {
+    Measurement::Probe { common, target: None, token: None, stored: None }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::sync::LazyLock;
+
 use backcut_engine::{Cpu, Cut};
 use backcut_kernels::random;
 use backcut_measure::Subject;
@@ -25,8 +27,11 @@ pub fn config(noise: &str) -> QuadrotorConfig {
     QuadrotorConfig { velocity: noise.parse().unwrap(), policy, ..QuadrotorConfig::default() }
 }
 
+/// What its states are trained with.
+static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(optimizer);
+
 pub fn optimizer() -> Optimizer {
-    Optimizer { adamw: AdamWSettings::default(), clip: 100.0, schedule: None }
+    Optimizer::adamw(AdamWSettings::default(), 100.0)
 }
 
 pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {
@@ -46,7 +51,7 @@ pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {
 
 pub fn subject<'a>(system: &'a Quadrotor, state: &'a State<f32>) -> Subject<'a> {
     let key = BatchKey { seed: 1, stream: Stream::A, update: state.update };
-    Subject { executor: Cpu::detect(), system, state, optimizer: optimizer(), key }
+    Subject { executor: Cpu::detect(), system, state, optimizer: &OPTIMIZER, key }
 }
 
 pub fn value(findings: &[backcut_measure::Finding], quantity: &str, part: &str) -> f64 {

@@ -12,22 +12,33 @@
 //! | `F_A0.5` | all | the projections receive all, the representation half |
 //! | `KF`, `KD`, `K_SG`, ... | a loss reaches the action that produced its state, no further | as above |
 //! | `K4F`, `K4_SG`, ... | at most 3 state edges along any path | as above |
+//! | `RSEG-8` | all | as `SEG-8`, the first boundary drawn anew for every update |
+//! | `RT-0.1` | all | as a segment that ends after every step with probability 0.1, drawn for every update |
+//! | `URT-0.1` | all | the same, and what survives is scaled up: in the mean it is `FF` |
 //!
-//! For a register the linear sites that read it *directly* play the part of the projections: `FD` makes
-//! their whole output a constant, `F_SG` keeps their weights' credit. A register that reaches a linear
-//! site through something else (a concatenation, a norm) has no projection of its own; there `FD` and
-//! `F_SG` both stop at the register's value.
+//! **Parts.** `BASE:EDGE=CREDIT` treats some edges otherwise: `FF:keys=D`, `F_SG:block1=F`, `FF:velocity=A0.5`,
+//! `FF:observation=D:block0.values=SG`. Every edge has a dotted name: `block0.keys` and `block0.values` for the two
+//! sides of a cache, a register's own, a state's own or `state.velocity` for a part of it, and what a trace declares
+//! with [`Var::edge`](crate::Var::edge). A part names all edges whose names begin or end with it, and of two parts
+//! the longer one decides. A part that names nothing is an error, as is one that a value cannot have.
+//!
+//! For a register the columns of linear sites that hold it play the part of the projections: under `FD` the weights
+//! of these columns receive nothing, under `F_SG` they do. `F_SG` is what `h.detach()` is in PyTorch. Columns may be
+//! concatenated and sliced; a register that reaches a linear site through anything else (a sum, a norm) has no
+//! projection of its own, and there `FD` and `F_SG` both stop at the register's value.
 //!
 //! Parsing keeps what was asked: `SEG-1` is not rewritten into `F_SG`, although their gradients are
 //! the same bits.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::num::NonZeroU32;
-use std::str::FromStr;
+mod name;
+mod parts;
+mod words;
 
-use backcut_text::Hinted;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::num::NonZeroU32;
+
+pub use name::CutError;
+pub(crate) use parts::stands_for;
+pub use parts::{Part, Parts};
 
 /// How far a loss travels through physical states.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,6 +47,17 @@ pub enum StateCredit {
     Full,
     /// Along any path at most `k - 1` state edges; `k = 1` is the K of the paper.
     Steps(NonZeroU32),
+}
+
+impl StateCredit {
+    /// A reach as long as the rollout is full credit.
+    #[must_use]
+    pub fn plainest(self, steps: usize) -> Self {
+        match self {
+            Self::Steps(k) if k.get() as usize >= steps => Self::Full,
+            credit => credit,
+        }
+    }
 }
 
 /// A factor between 0 and 1.
@@ -79,6 +101,18 @@ pub enum MemoryCredit {
         /// 0 is `F_SG`, 1 is `FF`.
         alpha: Alpha,
     },
+    /// Segments whose first boundary is drawn for every update.
+    Shifted {
+        /// Steps per segment.
+        length: NonZeroU32,
+    },
+    /// Every boundary between two steps is cut with this probability, drawn for every update.
+    Random {
+        /// 0 is `FF`, 1 is `F_SG`; below 1 where what survives is scaled up.
+        chance: Alpha,
+        /// What survives is divided by the probability that it does: the mean of the gradient is that of `FF`.
+        unbiased: bool,
+    },
 }
 
 impl MemoryCredit {
@@ -86,10 +120,31 @@ impl MemoryCredit {
     pub fn is_detached(self) -> bool {
         match self {
             Self::Projected | Self::Stored { segment: None } => true,
-            Self::Stored { segment: Some(length) } => length.get() == 1,
+            Self::Stored { segment: Some(length) } | Self::Shifted { length } => length.get() == 1,
             Self::Scaled { alpha } => alpha.get() == 0.0,
+            Self::Random { chance, .. } => chance.get() == 1.0,
             Self::Full => false,
         }
+    }
+
+    /// The plainest credit that keeps the same edges over so many steps: `SEG-1` is `SG`, and a segment as long as
+    /// the rollout is none.
+    #[must_use]
+    pub fn plainest(self, steps: usize) -> Self {
+        match self {
+            Self::Stored { segment: Some(length) } if length.get() as usize >= steps => Self::Full,
+            Self::Scaled { alpha } if alpha.get() == 1.0 => Self::Full,
+            Self::Random { chance, .. } if chance.get() == 0.0 => Self::Full,
+            credit if credit.is_detached() && credit != Self::Projected => {
+                Self::Stored { segment: None }
+            }
+            credit => credit,
+        }
+    }
+
+    /// Whether it differs from update to update: a backward must be given a [`Draw`](crate::Draw) first.
+    pub fn is_drawn(self) -> bool {
+        matches!(self, Self::Shifted { .. } | Self::Random { .. })
     }
 }
 
@@ -100,16 +155,17 @@ pub struct Cut {
     pub state: StateCredit,
     /// The memory half.
     pub memory: MemoryCredit,
+    /// Edges that are treated otherwise.
+    pub parts: Parts,
 }
 
 impl Cut {
     /// Full credit on both paths.
-    pub const FF: Self = Self { state: StateCredit::Full, memory: MemoryCredit::Full };
+    pub const FF: Self = Self::new(StateCredit::Full, MemoryCredit::Full);
     /// Full physical credit, projected cache detached.
-    pub const FD: Self = Self { state: StateCredit::Full, memory: MemoryCredit::Projected };
+    pub const FD: Self = Self::new(StateCredit::Full, MemoryCredit::Projected);
     /// Full physical credit, stop-gradient at stored representations.
-    pub const F_SG: Self =
-        Self { state: StateCredit::Full, memory: MemoryCredit::Stored { segment: None } };
+    pub const F_SG: Self = Self::new(StateCredit::Full, MemoryCredit::Stored { segment: None });
     /// One-step physical credit, full memory credit.
     pub const KF: Self = Self { state: StateCredit::Steps(NonZeroU32::MIN), ..Self::FF };
     /// One-step physical credit, projected cache detached.
@@ -120,10 +176,26 @@ impl Cut {
     /// The six graphs of the paper.
     pub const SIX: [Self; 6] = [Self::FF, Self::FD, Self::F_SG, Self::KF, Self::KD, Self::K_SG];
 
+    /// The two halves, without parts.
+    pub const fn new(state: StateCredit, memory: MemoryCredit) -> Self {
+        Self { state, memory, parts: Parts::NONE }
+    }
+
+    /// Neither a stored representation nor anything before it receives credit from a later step, and nothing else
+    /// is cut but state edges by their number.
+    pub fn is_detached(self) -> bool {
+        self.memory.is_detached() && self.parts.is_empty()
+    }
+
+    /// Whether it differs from update to update.
+    pub fn is_drawn(self) -> bool {
+        self.memory.is_drawn() || self.parts.iter().any(|part| part.credit.is_drawn())
+    }
+
     /// `SEG-L`: full credit inside segments of `length` steps; `None` for a length of zero.
     pub fn segments(length: u32) -> Option<Self> {
         let segment = Some(NonZeroU32::new(length)?);
-        Some(Self { state: StateCredit::Full, memory: MemoryCredit::Stored { segment } })
+        Some(Self::new(StateCredit::Full, MemoryCredit::Stored { segment }))
     }
 
     /// A hash that stays the same across releases and machines (FNV-1a of the canonical name).
@@ -134,122 +206,41 @@ impl Cut {
     }
 }
 
-impl fmt::Display for Cut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let physical = match self.state {
-            StateCredit::Full => "F".to_owned(),
-            StateCredit::Steps(k) if k.get() == 1 => "K".to_owned(),
-            StateCredit::Steps(k) => format!("K{k}"),
-        };
-        let name = match self.memory {
-            MemoryCredit::Full => format!("{physical}F"),
-            MemoryCredit::Projected => format!("{physical}D"),
-            MemoryCredit::Stored { segment: None } => format!("{physical}_SG"),
-            MemoryCredit::Stored { segment: Some(length) } if physical == "F" => {
-                format!("SEG-{length}")
-            }
-            MemoryCredit::Stored { segment: Some(length) } => format!("{physical}_SEG-{length}"),
-            MemoryCredit::Scaled { alpha } => format!("{physical}_A{}", alpha.get()),
-        };
-        f.pad(&name)
-    }
-}
-
-/// Why a text is not a cut, and what would be one.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is not a cut: {reason}")]
-pub struct CutError {
-    text: String,
-    reason: String,
-    hint: &'static str,
-}
-
-impl Hinted for CutError {
-    fn hint(&self) -> Cow<'_, str> {
-        self.hint.into()
-    }
-}
-
-const GRAMMAR: &str = "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5";
-
-impl FromStr for Cut {
-    type Err = CutError;
-
-    fn from_str(text: &str) -> Result<Self, CutError> {
-        let error = |reason: String, hint| CutError { text: text.to_owned(), reason, hint };
-        let upper = text.trim().to_ascii_uppercase();
-        let upper = if upper.starts_with("SEG-") { format!("F_{upper}") } else { upper };
-        let mut rest = upper.as_str();
-        let state = if let Some(after) = rest.strip_prefix('F') {
-            rest = after;
-            StateCredit::Full
-        } else if let Some(after) = rest.strip_prefix('K') {
-            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            rest = &after[digits..];
-            let steps = if digits == 0 { Some(1) } else { after[..digits].parse::<u32>().ok() };
-            let steps = steps.and_then(NonZeroU32::new).ok_or_else(|| {
-                error(
-                    format!("physical credit of {} steps", &after[..digits]),
-                    "K<k> needs k >= 1: K is one step, K4 is four; F is full physical credit",
-                )
-            })?;
-            StateCredit::Steps(steps)
-        } else {
-            return Err(error("it names no physical credit (F, K or K<k>)".into(), GRAMMAR));
-        };
-        let memory = match rest {
-            "F" => MemoryCredit::Full,
-            "D" => MemoryCredit::Projected,
-            "_SG" => MemoryCredit::Stored { segment: None },
-            _ => {
-                if let Some(length) = rest.strip_prefix("_SEG-") {
-                    let segment = length.parse().ok().and_then(NonZeroU32::new);
-                    if segment.is_none() {
-                        return Err(error(
-                            format!("a segment of `{length}` steps"),
-                            "SEG-<L> needs a whole number L >= 1; SEG-1 equals F_SG, SEG-<T> equals FF",
-                        ));
-                    }
-                    MemoryCredit::Stored { segment }
-                } else if let Some(factor) = rest.strip_prefix("_A") {
-                    let alpha = factor.parse().ok().and_then(Alpha::new).ok_or_else(|| {
-                        error(
-                            format!("a factor of `{factor}`"),
-                            "_A<alpha> needs a factor from 0 (as F_SG) to 1 (as FF), such as F_A0.5",
-                        )
-                    })?;
-                    MemoryCredit::Scaled { alpha }
-                } else {
-                    return Err(error(format!("`{rest}` is no memory credit"), GRAMMAR));
-                }
-            }
-        };
-        Ok(Self { state, memory })
-    }
-}
-
-impl Serialize for Cut {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Cut {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|e: CutError| serde::de::Error::custom(format!("{e}; {}", e.hint())))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use backcut_text::Hinted;
+
     use super::*;
 
     #[test]
     fn canonical_names_round_trip() {
         for name in [
-            "FF", "FD", "KF", "KD", "F_SG", "K_SG", "SEG-8", "SEG-1", "K_SEG-8", "K4F", "K4_SG",
-            "K12D", "F_A0.5", "F_A0", "F_A1", "K3_A0.25",
+            "FF",
+            "FD",
+            "KF",
+            "KD",
+            "F_SG",
+            "K_SG",
+            "SEG-8",
+            "SEG-1",
+            "K_SEG-8",
+            "K4F",
+            "K4_SG",
+            "K12D",
+            "F_A0.5",
+            "F_A0",
+            "F_A1",
+            "K3_A0.25",
+            "RSEG-8",
+            "K_RSEG-8",
+            "RT-0.125",
+            "URT-0.25",
+            "K2_URT-0.5",
+            "FF:keys=D",
+            "F_SG:block1=F",
+            "KF:block0.values=SEG-4:observation=A0.5",
+            "FF:block0.h=SG:velocity=D",
+            "FF:keys=RT-0.5",
         ] {
             let cut: Cut = name.parse().unwrap();
             assert_eq!(cut.to_string(), name);
@@ -265,6 +256,10 @@ mod tests {
         assert_eq!(parse("F_SEG-8"), parse("seg-8"));
         assert_eq!(parse("K1F"), Cut::KF);
         assert_eq!(parse("f_a-0.0").to_string(), "F_A0");
+        assert_eq!(parse("rt-0.50"), parse("RT-0.5"));
+        // Parts sort by name; names of edges keep their case.
+        assert_eq!(parse("ff:values=sg:Keys=d").to_string(), "FF:Keys=D:values=SG");
+        assert_eq!(parse("FF:b=D:a=F"), parse("FF:a=F:b=D"));
     }
 
     #[test]
@@ -277,9 +272,33 @@ mod tests {
 
     #[test]
     fn errors_say_what_is_wrong() {
-        for bad in
-            ["", "FX", "SEG-0", "SEG-", "K0F", "K", "F", "F_A1.5", "F_Anan", "F_A", "X_SG", "FFF"]
-        {
+        for bad in [
+            "",
+            "FX",
+            "SEG-0",
+            "SEG-",
+            "K0F",
+            "K",
+            "F",
+            "F_A1.5",
+            "F_Anan",
+            "F_A",
+            "X_SG",
+            "FFF",
+            "RSEG-0",
+            "RT-",
+            "RT-2",
+            "URT-1",
+            "FF:",
+            "FF:keys",
+            "FF:keys=",
+            "FF:=D",
+            "FF:keys=X",
+            "FF:keys=D:keys=F",
+            "FF:a..b=D",
+            "FF:a b=D",
+            ":keys=D",
+        ] {
             let error = bad.parse::<Cut>().unwrap_err();
             assert!(error.to_string().contains(&format!("`{bad}`")), "{error}");
             assert!(!error.hint().is_empty());

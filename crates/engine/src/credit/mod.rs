@@ -5,14 +5,18 @@
 //! position sums, what its projections' weights collect, what a register hands back, whether anything is kept of
 //! a query at all, and the list of edges that `explain` prints. [`StateEdges`] is the same for the physical half.
 //!
-//! A new kind of cut is one arm of [`memory_credit`]. It may be any function of the two steps, contiguous or not.
-//! One that depends on more (the name of a memory, its key or its value, a seed and the update) needs that as an
-//! argument here, and a table for each: every reader below already knows its cache and side, and a table is made
-//! anew in microseconds.
+//! Which credit an edge has under a cut with parts is for `resolved` to say, and what an update draws for `draw`;
+//! a new kind of cut is one arm of [`memory_credit`], and may be any function of the two steps and the draw.
+
+mod draw;
+mod resolved;
 
 use std::ops::Range;
 
 use serde::Serialize;
+
+pub use draw::Draw;
+pub(crate) use resolved::{Credits, Passage, Resolved};
 
 use crate::cut::{MemoryCredit, StateCredit};
 
@@ -56,7 +60,7 @@ impl Fate {
 
 /// What the memory half leaves of an edge from step `from` to step `to > from`, both counted from the first
 /// step that learns.
-fn memory_credit(memory: MemoryCredit, from: usize, to: usize) -> Fate {
+fn memory_credit(memory: MemoryCredit, draw: Draw, from: usize, to: usize) -> Fate {
     match memory {
         MemoryCredit::Full => Fate::Kept,
         MemoryCredit::Projected => Fate::Dropped,
@@ -66,6 +70,25 @@ fn memory_credit(memory: MemoryCredit, from: usize, to: usize) -> Fate {
         }
         MemoryCredit::Scaled { alpha } if alpha.get() == 0.0 => Fate::WeightsOnly,
         MemoryCredit::Scaled { alpha } => Fate::Scaled(alpha.get()),
+        MemoryCredit::Shifted { length } => {
+            let (length, offset) = (length.get() as usize, draw.offset(length));
+            if (from + offset) / length == (to + offset) / length {
+                Fate::Kept
+            } else {
+                Fate::WeightsOnly
+            }
+        }
+        MemoryCredit::Random { chance, unbiased } => {
+            let mut boundaries = from + 1..=to;
+            if boundaries.any(|boundary| draw.is_cut(boundary, chance)) {
+                Fate::WeightsOnly
+            } else if unbiased {
+                let survives = 1.0 - chance.get();
+                Fate::Scaled((from..to).fold(1.0, |factor, _| factor / survives))
+            } else {
+                Fate::Kept
+            }
+        }
     }
 }
 
@@ -74,7 +97,10 @@ impl MemoryCredit {
     pub(crate) fn needs_projections(self) -> bool {
         match self {
             Self::Full | Self::Projected => false,
-            Self::Stored { .. } | Self::Scaled { .. } => true,
+            Self::Stored { .. }
+            | Self::Scaled { .. }
+            | Self::Shifted { .. }
+            | Self::Random { .. } => true,
         }
     }
 
@@ -83,7 +109,7 @@ impl MemoryCredit {
     pub(crate) fn lane_mate(self) -> Self {
         match self {
             Self::Projected => Self::Stored { segment: None },
-            Self::Full | Self::Stored { .. } | Self::Scaled { .. } => self,
+            _ => self,
         }
     }
 }
@@ -102,12 +128,15 @@ pub(crate) struct MemoryEdges {
     first: usize,
     /// For each position from there on, all later queries, the last first: the order in which they are summed.
     spans: Vec<Vec<Span>>,
+    /// Another draw may give other spans.
+    is_drawn: bool,
 }
 
 impl MemoryEdges {
     /// For the steps that learn.
-    pub fn new(memory: MemoryCredit, learning: Range<usize>) -> Self {
-        Self::tabulate(learning, |from, to| memory_credit(memory, from, to))
+    pub fn new(memory: MemoryCredit, draw: Draw, learning: Range<usize>) -> Self {
+        let table = Self::tabulate(learning, |from, to| memory_credit(memory, draw, from, to));
+        Self { is_drawn: memory.is_drawn(), ..table }
     }
 
     fn tabulate(learning: Range<usize>, credit: impl Fn(usize, usize) -> Fate) -> Self {
@@ -123,7 +152,7 @@ impl MemoryEdges {
             }
             spans
         };
-        Self { first, spans: (0..steps).map(of_position).collect() }
+        Self { first, spans: (0..steps).map(of_position).collect(), is_drawn: false }
     }
 
     fn spans(&self, position: usize) -> impl Iterator<Item = &Span> + Clone {
@@ -158,12 +187,12 @@ impl MemoryEdges {
 
     /// Whether some position receives something from a later query; otherwise nothing is kept of queries.
     pub fn looks_back(&self) -> bool {
-        self.any(|fate| fate != Fate::Dropped)
+        self.is_drawn || self.any(|fate| fate != Fate::Dropped)
     }
 
-    /// Whether some weights collect more than the adjoint of what they make.
+    /// Whether some weights collect more than the adjoint of what they make, in this draw or another.
     pub fn has_far(&self) -> bool {
-        self.any(Fate::is_far)
+        self.is_drawn || self.any(Fate::is_far)
     }
 
     /// Whether some weights collect less.
@@ -203,15 +232,16 @@ impl StateEdges {
         }
     }
 
-    /// What is left of a state edge for paths that passed none before.
-    pub fn fate(self) -> Fate {
-        if self.beyond(0).is_some() { Fate::Kept } else { Fate::Dropped }
+    /// Whether a path that passed none may pass one.
+    pub fn may_pass(self) -> bool {
+        self.beyond(0).is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cut::Alpha;
 
     #[test]
     fn spans_of_any_rule_are_that_rule() {
@@ -242,10 +272,48 @@ mod tests {
     #[test]
     fn segments_count_from_the_first_step_that_learns() {
         let two = MemoryCredit::Stored { segment: std::num::NonZeroU32::new(2) };
-        let table = MemoryEdges::new(two, 3..8);
+        let table = MemoryEdges::new(two, Draw::default(), 3..8);
         assert!(table.near(3).eq(std::iter::once(4..5)));
         assert!(table.far(3).eq(std::iter::once(5..8)));
         assert_eq!(table.near(4).count(), 0);
         assert!(table.near(7).chain(table.far(7)).next().is_none());
+    }
+
+    /// Segments of every offset are drawn, and boundaries as often as they should be.
+    #[test]
+    fn draws_are_what_they_say() {
+        let length = std::num::NonZeroU32::new(4).unwrap();
+        let chance = Alpha::new(0.25).unwrap();
+        let (mut offsets, mut cut) = ([0; 4], 0);
+        for update in 0..4000 {
+            let draw = Draw::new(7, update);
+            let shifted = MemoryEdges::new(MemoryCredit::Shifted { length }, draw, 0..8);
+            let ends: Vec<usize> =
+                (1..8).filter(|&t| shifted.fate(t - 1, t) == Fate::WeightsOnly).collect();
+            assert!(ends.len() == 2 || (ends == [4]), "{ends:?}");
+            offsets[ends[0] % 4] += 1;
+            let random = MemoryCredit::Random { chance, unbiased: false };
+            let random = MemoryEdges::new(random, draw, 0..8);
+            let is_cut = |t: usize| random.fate(t - 1, t) == Fate::WeightsOnly;
+            cut += (1..8).filter(|&t| is_cut(t)).count();
+            assert_eq!(random.fate(0, 7) == Fate::WeightsOnly, (1..8).any(is_cut));
+        }
+        assert!(offsets.iter().all(|n| (900..1100).contains(n)), "{offsets:?}");
+        assert!((6700..7300).contains(&cut), "{cut} of 28000");
+    }
+
+    #[test]
+    fn what_survives_random_truncation_is_unbiased_in_the_mean() {
+        let chance = Alpha::new(0.25).unwrap();
+        let mut sums = [0.0; 4];
+        let draws = 20_000;
+        for update in 0..draws {
+            let memory = MemoryCredit::Random { chance, unbiased: true };
+            let table = MemoryEdges::new(memory, Draw::new(3, update), 0..4);
+            for (to, sum) in sums.iter_mut().enumerate().skip(1) {
+                *sum += table.fate(0, to).factor() / draws as f64;
+            }
+        }
+        assert!(sums[1..].iter().all(|mean| (mean - 1.0).abs() < 0.03), "{sums:?}");
     }
 }

@@ -1,0 +1,220 @@
+//! `backcut measure gradients`: gradients made elsewhere, compared as those of cuts are.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use backcut_measure::outside::{self, Described, GroupRule, Opened, OutsideError};
+use backcut_measure::{ALL, Finding};
+use backcut_tables::rows::FindingRow;
+use backcut_tables::{Plain, to_csv};
+use serde_json::json;
+
+use super::gradient::by_group;
+use super::output::{Results, write};
+use super::table::{Look, Table, defined};
+use crate::exit::{Told as _, Verdict, user};
+use crate::say::{self, note, out};
+
+/// Options of `backcut measure gradients`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files as docs/format.md has them, one per state or seed; several give medians and one table
+    #[arg(value_name = "FILE.safetensors", required_unless_present = "define")]
+    files: Vec<PathBuf>,
+    /// Parameters whose names match are one group; repeat it. Others are grouped by their names
+    #[arg(long = "group", value_name = "NAME=REGEX")]
+    groups: Vec<GroupRule>,
+    /// The arm that others are compared with [default: the first of the file]
+    #[arg(long, value_name = "ARM")]
+    reference: Option<String>,
+    /// Four arms a,b,c,d whose interaction (a - b) - (c - d) is wanted
+    #[arg(long, value_name = "FF,FD,KF,KD", value_delimiter = ',', num_args = 4)]
+    factorial: Option<Vec<String>>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write the findings as a tidy CSV into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print what every quantity of this command is, and measure nothing
+    #[arg(long)]
+    define: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Verdict> {
+    if args.define {
+        for measurement in ["gradient", "update", "gradients"] {
+            out!("{}", defined(measurement))?;
+        }
+        return Ok(Verdict::Fine);
+    }
+    let (mut labels, mut of_file) = (Vec::new(), Vec::new());
+    let mut first: Option<Described> = None;
+    for path in &args.files {
+        let label = path.display().to_string();
+        let (described, findings) = measure(path, args).told_at(&label)?;
+        if let Some(first) = &first
+            && (first.parameters != described.parameters || first.arms != described.arms)
+        {
+            let what = format!("{label}: other parameters or arms than {}", labels[0]);
+            return Err(user(what, "compare files of one model and the same arms"));
+        }
+        first.get_or_insert(described);
+        if labels.contains(&label) {
+            return Err(user(format!("{label} twice"), "give every file once"));
+        }
+        labels.push(label);
+        of_file.push(findings);
+    }
+    let results = Results::new(of_file);
+    if args.json {
+        let pairs = labels.iter().zip(&results.of_state);
+        let files: Vec<_> =
+            pairs.map(|(file, findings)| json!({ "file": file, "findings": findings })).collect();
+        let mut value = json!({ "measurement": "gradients", "files": files });
+        if labels.len() > 1 {
+            value["summary"] = json!(results.summary);
+        }
+        say::json(value)?;
+    } else if let Some(described) = &first {
+        out!("{}", text(described, labels.len(), Look(&results.summary)))?;
+    }
+    if let Some(folder) = &args.out {
+        let path = folder.join("gradients.csv");
+        write(&path, &to_csv(&rows(&labels, &results))?)?;
+        note!("wrote {}", path.display());
+    }
+    Ok(Verdict::Fine)
+}
+
+fn measure(path: &Path, args: &Args) -> Result<(Described, Vec<Finding>), OutsideError> {
+    let mut opened = outside::open(path)?;
+    let described = opened.described_mut();
+    let arms = described.arms.clone();
+    let find = |name: &str| {
+        arms.iter().position(|arm| arm == name).ok_or_else(|| {
+            let hint = format!("its arms are {}", arms.join(", "));
+            OutsideError::new(format!("there is no arm `{name}`"), hint)
+        })
+    };
+    if let Some(reference) = &args.reference {
+        let at = find(reference)?;
+        let reference = described.arms.remove(at);
+        described.arms.insert(0, reference);
+    }
+    if let Some(four) = &args.factorial {
+        let ordered = described.arms.clone();
+        let place = |name: &String| {
+            find(name).map(|_| ordered.iter().position(|arm| arm == name).unwrap_or_default())
+        };
+        let four: Vec<usize> = four.iter().map(place).collect::<Result<_, OutsideError>>()?;
+        let is_distinct = |i: usize| !four[..i].contains(&four[i]);
+        if !(0..four.len()).all(is_distinct) {
+            return Err(OutsideError::new("--factorial names an arm twice", "name four arms"));
+        }
+        described.factorial = four.try_into().ok();
+    }
+    let described = described.clone();
+    let groups = outside::group(&described, &args.groups)?;
+    let findings = match &mut opened {
+        Opened::Single(file) => outside::compare(&described, &groups, file)?,
+        Opened::Double(file) => outside::compare(&described, &groups, file)?,
+    };
+    Ok((described, findings))
+}
+
+/// One finding per row; `all` files last.
+fn rows(labels: &[String], results: &Results) -> Vec<FindingRow> {
+    let mut lists: Vec<(&str, &[Finding])> =
+        labels.iter().map(String::as_str).zip(results.of_state.iter().map(Vec::as_slice)).collect();
+    if labels.len() > 1 {
+        lists.push(("all", &results.summary));
+    }
+    let row = |label: &str, f: &Finding| FindingRow {
+        checkpoint: label.to_owned(),
+        quantity: f.quantity.clone(),
+        cut: f.cut.clone(),
+        part: f.part.clone(),
+        value: f.value.map(Plain),
+        note: f.note.clone(),
+    };
+    lists.iter().flat_map(|(label, list)| list.iter().map(|f| row(label, f))).collect()
+}
+
+fn text(described: &Described, files: usize, look: Look) -> String {
+    let mut out = format!(
+        "{} parameters in {} tensors, {} arms",
+        backcut_text::thousands(described.len()),
+        described.parameters.len(),
+        described.arms.len()
+    );
+    out += &if files > 1 {
+        format!("; {files} files, medians [16th, 84th percentile]\n")
+    } else {
+        "\n".to_owned()
+    };
+    let arms: Vec<&str> = described.arms.iter().map(String::as_str).collect();
+    let layers = [
+        ("gradient", "gradient"),
+        ("clipped", "clipped gradient"),
+        ("applied", "applied update"),
+        ("unclipped", "update without this clip"),
+    ];
+    for (layer, title) in layers {
+        if look.find(&format!("{layer}.norm"), arms[0], ALL).is_none() {
+            continue;
+        }
+        let _ = writeln!(out, "\n{title} against {}", arms[0]);
+        let mut table = Table::new(["arm", "|x|", "|x|/|ref|", "|x-ref|/|ref|", "cosine"]);
+        for arm in &arms {
+            let of = |quantity: &str| look.band(&format!("{layer}.{quantity}"), arm, ALL);
+            table.row([(*arm).to_owned(), of("norm"), of("ratio"), of("difference"), of("cosine")]);
+        }
+        out += &table.text();
+    }
+    out += &optimizer(&arms, look);
+    for layer in ["raw", "clipped", "applied", "unclipped"] {
+        for quantity in ["effect", "interaction"] {
+            let quantity = format!("{layer}.{quantity}");
+            for pair in look.cuts(&quantity) {
+                let value = look.band(&quantity, pair, ALL);
+                let _ = writeln!(out, "  {quantity:<22} {pair}: {value} of |{}|", arms[0]);
+            }
+        }
+    }
+    let others = &arms[1..];
+    if !others.is_empty() {
+        for (title, quantity) in [
+            ("|g - g_ref| / |g_ref| by parameter group", "gradient.difference"),
+            ("cosine with g_ref by parameter group", "gradient.cosine"),
+            ("|U - U_ref| / |U_ref| by parameter group", "applied.difference"),
+        ] {
+            if look.find(quantity, others[0], ALL).is_some() {
+                let _ = writeln!(out, "\n{title}");
+                out += &by_group(look, quantity, others);
+            }
+        }
+    }
+    out + &look.reasons(&["gradient.ratio", "gradient.cosine", "applied.cosine", "rho.median"])
+}
+
+fn optimizer(arms: &[&str], look: Look) -> String {
+    if look.find("clip.factor", arms[0], ALL).is_none() {
+        return String::new();
+    }
+    let mut table = Table::new(["arm", "clip", "rho", "rho > 1", "sign cosine", "saturated"]);
+    for arm in arms {
+        let of = |quantity: &str| look.band(quantity, arm, ALL);
+        table.row([
+            (*arm).to_owned(),
+            of("clip.factor"),
+            of("rho.median"),
+            of("rho.above-one"),
+            of("applied.sign-cosine"),
+            of("applied.saturated"),
+        ]);
+    }
+    format!("\nwhat the optimizer makes of them\n{}", table.text())
+}

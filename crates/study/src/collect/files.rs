@@ -1,0 +1,126 @@
+//! Tables as files in a folder, with their checksums.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use backcut_ledger::Hash;
+use backcut_tables::rows::FreezeRow;
+use backcut_tables::{Row, names};
+use serde_json::Value as Json;
+
+use super::Tables;
+use crate::commit;
+use crate::error::StudyError;
+use crate::freezes::{Beside, freezes};
+use crate::store::{Store, publish};
+
+/// What a folder of tables consists of.
+pub(crate) struct Files {
+    /// Names and bytes, in the order of their names.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Files {
+    /// The files of a study's tables.
+    pub(crate) fn new(
+        tables: &Tables,
+        about: &Json,
+        with_parquet: bool,
+    ) -> Result<Self, StudyError> {
+        let mut files = Self { files: BTreeMap::new() };
+        files.table(names::ENDPOINTS, &tables.endpoints, with_parquet)?;
+        files.table(names::CURVES, &tables.curves, with_parquet)?;
+        files.table(names::UNITS, &tables.units, with_parquet)?;
+        files.table(names::PROVENANCE, &tables.provenance, with_parquet)?;
+        files.table(names::ANALYSIS, &tables.analysis, with_parquet)?;
+        if let Some(rows) = &tables.measurements {
+            files.table(names::MEASUREMENTS, rows, with_parquet)?;
+        }
+        if !tables.plans.is_empty() {
+            files.table(names::PLANS, &tables.plans, with_parquet)?;
+        }
+        if !tables.comparisons.is_empty() {
+            files.table(names::COMPARISONS, &tables.comparisons, with_parquet)?;
+        }
+        files.files.insert("about.json".to_owned(), format!("{about:#}\n").into_bytes());
+        Ok(files)
+    }
+
+    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "only Parquet asks"))]
+    fn table<R: Row>(
+        &mut self,
+        name: &str,
+        rows: &[R],
+        with_parquet: bool,
+    ) -> Result<(), StudyError> {
+        let wrong = |error| StudyError::bug(format!("no table {name}: {error}"));
+        let bytes = backcut_tables::to_csv(rows).map_err(wrong)?;
+        self.files.insert(format!("{name}.csv"), bytes);
+        #[cfg(feature = "parquet")]
+        if with_parquet {
+            let bytes = backcut_tables::to_parquet(name, rows).map_err(wrong)?;
+            self.files.insert(format!("{name}.parquet"), bytes);
+        }
+        Ok(())
+    }
+
+    /// `SHA256SUMS`.
+    fn sums(&self) -> String {
+        let line = |(name, bytes): (&String, &Vec<u8>)| format!("{}  {name}\n", Hash::of(bytes));
+        self.files.iter().map(line).collect()
+    }
+}
+
+/// Writes tables into a folder, with their SHA-256 in `SHA256SUMS`; one level up, beside the tables of
+/// other studies, the ledger and what became of everything that it froze.
+pub fn write(
+    tables: &Tables,
+    about: &Json,
+    store: &Store,
+    folder: &Path,
+    with_parquet: bool,
+) -> Result<(), StudyError> {
+    let files = Files::new(tables, about, with_parquet)?;
+    remove_former(folder, &files)?;
+    for (name, bytes) in &files.files {
+        publish(&folder.join(name), bytes)?;
+    }
+    publish(&folder.join("SHA256SUMS"), files.sums().as_bytes())?;
+    let ledger = store.ledger();
+    if let (Ok(bytes), Some(above)) = (backcut_files::read(&ledger), folder.parent()) {
+        publish(&above.join("ledger.jsonl"), &bytes)?;
+        let rows = frozen_here(store, above)?;
+        let bytes = backcut_tables::to_csv(&rows).map_err(StudyError::bug)?;
+        publish(&above.join(format!("{}.csv", names::FREEZES)), &bytes)?;
+    }
+    Ok(())
+}
+
+/// Removes tables of an earlier collection that this one does not make again: they would be out of date.
+fn remove_former(folder: &Path, files: &Files) -> Result<(), StudyError> {
+    let Ok(sums) = backcut_files::read_text(&folder.join("SHA256SUMS")) else { return Ok(()) };
+    let former = sums.lines().filter_map(|line| Some(line.split_once("  ")?.1));
+    for name in former.filter(|name| !files.files.contains_key(*name)) {
+        // A name that is a path is not one that a collection wrote.
+        if Path::new(name).components().count() != 1 {
+            continue;
+        }
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StudyError::io(&path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Everything that the ledger of a results folder froze; `tables` holds the folders of tables.
+pub fn frozen_here(store: &Store, tables: &Path) -> Result<Vec<FreezeRow>, StudyError> {
+    let recorded: BTreeSet<Hash> = store.scan()?.into_keys().collect();
+    let (ledger, planned) = (commit::ledger(store)?, commit::known(store)?);
+    let has_records = !recorded.is_empty() || !planned.is_empty();
+    let recorded = has_records.then_some(&recorded);
+    Ok(freezes(&ledger, &Beside { recorded, tables, planned: &planned }))
+}

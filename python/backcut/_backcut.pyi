@@ -1,0 +1,26 @@
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+class Error(ValueError):
+    """Input that makes no sense: what, and on a line of its own a hint."""
+
+def stats(
+    file: bytes | None, columns: list[tuple[str, list[object]]], options: str
+) -> tuple[str, str, str]: ...
+def cut(name: str) -> str: ...
+def explain(name: str, steps: int, window: int | None = None) -> str: ...
+def matrices(title: str, caption: str, triangles: list[tuple[str, list[list[float]]]]) -> str: ...
+def compare_f32(
+    params: NDArray[np.float32],
+    gradients: list[NDArray[np.float32]],
+    moments: list[NDArray[np.float32]],
+    request: str,
+) -> str: ...
+def compare_f64(
+    params: NDArray[np.float64],
+    gradients: list[NDArray[np.float64]],
+    moments: list[NDArray[np.float64]],
+    request: str,
+) -> str: ...

@@ -1,0 +1,165 @@
+"""JAX: trees by name, optax's state, memory cuts as values, and how far a gradient reaches.
+
+A cut is placed where something is stored or handed on, as literal `stop_gradient`s: the forward is the same
+under every cut, bit by bit.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._backcut import Error
+from ._compare import Optimizer
+from ._cut import Cut, memory_cut
+from ._reach import Reach
+
+stop = jax.lax.stop_gradient
+
+
+def named(tree: Any, separator: str = ".") -> dict[str, Any]:
+    """The leaves of a tree as numpy arrays by name: `{"block0": {"w": x}}` gives `block0.w`."""
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
+    found = {}
+    for path, leaf in paths:
+        name = separator.join(_key(entry) for entry in path) or "value"
+        if name in found:
+            raise Error(f"two leaves are named `{name}`\nhint: use another separator")
+        found[name] = np.asarray(leaf)
+    return found
+
+
+def _key(entry: Any) -> str:
+    for attribute in ("key", "name", "idx"):
+        if hasattr(entry, attribute):
+            return str(getattr(entry, attribute))
+    return str(entry)
+
+
+def gradients(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *args: Any) -> dict[str, dict[str, Any]]:
+    """The gradient of `loss(params, arm, *args)` for every arm's value, by name: what `backcut.compare` takes."""
+    slope = lambda arm: jax.jit(jax.grad(lambda params: loss(params, arm, *args)))(params)
+    return {name: named(slope(arm)) for name, arm in arms.items()}
+
+
+def adam_state(state: Any, kind: str = "adamw", clip: float | None = None, **settings: Any) -> Optimizer:
+    """An optax state that holds Adam's moments, with the settings it was made with (optax does not keep them)."""
+    found = [leaf for leaf in jax.tree_util.tree_leaves(state, is_leaf=_is_adam) if _is_adam(leaf)]
+    if len(found) != 1:
+        raise Error(f"the state holds {len(found)} of Adam's states (count, mu, nu)\n"
+                    "hint: give the state of one optax.adam or optax.adamw, alone or in a chain")
+    step = int(found[0].count)
+    moments = [named(found[0].mu), named(found[0].nu)] if step else []
+    return Optimizer(kind, settings, clip, step, moments)
+
+
+def _is_adam(value: Any) -> bool:
+    return all(hasattr(value, name) for name in ("count", "mu", "nu"))
+
+
+class Cache:
+    """A cut for an attention cache of `steps` positions.
+
+        cache = Cache("SEG-8", steps)
+        keys = cache.empty((rows, heads, width), dtype)
+        keys, k = cache.store(keys, n, lambda n: split(n @ w_k), t)   # k: what the query of step t reads
+
+    `n` is the representation that is stored, `project` makes a key or value of it. Works inside `lax.scan`. Later
+    queries read what was stored from one side within their own segment and from another across segments; a
+    cut that needs one side keeps one. Segments count from step `first`.
+    """
+
+    def __init__(self, cut: str | Cut, steps: int, first: int = 0, axis: int = 1) -> None:
+        self.cut, self.steps, self.first, self.axis = memory_cut(cut), steps, first, axis
+        self.sides = {None: ("near",), 1: ("far",)}.get(self.cut.segment, ("far", "near"))
+
+    def empty(self, shape: tuple[int, ...], dtype: Any = None) -> dict[str, Any]:
+        """A cache of zeros for entries of `shape`; positions become axis `axis`."""
+        whole = (*shape[:self.axis], self.steps, *shape[self.axis:])
+        return {side: jnp.zeros(whole, dtype) for side in self.sides}
+
+    def is_near(self, t: Any) -> Any:
+        """For every position, whether it lies in the segment of step `t`."""
+        length = self.cut.segment or self.steps
+        positions = jnp.arange(self.steps)
+        return (positions - self.first) // length == (t - self.first) // length
+
+    def store(self, cache: dict[str, Any], n: Any, project: Callable[[Any], Any], t: Any) -> tuple[dict[str, Any], Any]:
+        """The cache with the entry of step `t`, and what the query of step `t` reads of all of them."""
+        own = project(n)
+        new = {"near": lambda: own, "far": lambda: self._far(n, own, project)}
+        place = (slice(None),) * self.axis
+        cache = {side: cache[side].at[(*place, t)].set(new[side]()) for side in self.sides}
+        near = cache.get("near", jnp.expand_dims(own, self.axis))
+        is_near = self.is_near(t).reshape((-1,) + (1,) * (own.ndim - self.axis))
+        return cache, jnp.where(is_near, near, cache.get("far", near))
+
+    def _far(self, n: Any, own: Any, project: Callable[[Any], Any]) -> Any:
+        if self.cut.share is None:
+            return stop(own)
+        return project(_shared(self.cut, n))
+
+
+def _shared(cut: Cut, x: Any) -> Any:
+    return stop(x) + cut.share * (x - stop(x)) if cut.share else stop(x)
+
+
+def carry(cut: str | Cut, h: Any, t: Any, project: Callable[[Any], Any] | None = None) -> Any:
+    """What step `t + 1` may see of the recurrent state `h` that step `t` hands on: the state itself, or with
+    `project` what its recurrent weights make of it.
+
+    `FD` makes that projection a constant, so it needs `project`; under every other cut weights receive credit
+    and only the state may be a constant. `t` may be traced.
+    """
+    cut = memory_cut(cut)
+    if cut.segment is None:
+        return h if project is None else project(h)
+    if cut.share is None:
+        if project is None:
+            raise Error("FD makes a constant of what recurrent weights make of a state\n"
+                        "hint: give `project`, or use F_SG, which stops at the state itself")
+        # What stands before the first step was stored by none: weights that read it learn from it.
+        return jax.tree_util.tree_map(lambda x: jnp.where(t < 0, x, stop(x)), project(h))
+    ends = (t + 1) % cut.segment == 0
+    handed = jax.tree_util.tree_map(lambda x: jnp.where(ends, _shared(cut, x), x), h)
+    return handed if project is None else project(handed)
+
+
+def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | None = None) -> Reach:
+    """How far each step's loss reaches into stored states.
+
+    `losses(store)` runs a training step and returns the losses of its steps, a vector. Wherever it stores a
+    state (a hidden state, a cache entry) for a later step it calls `x = store("h", t, x)` and goes on with what
+    comes back: the same number, at which gradients are taken. `t` may be traced, so this works inside
+    `lax.scan`. Place `store` where the state is made, before any `stop_gradient`.
+    """
+    shapes: dict[str, Any] = {}
+
+    def collect(name: str, t: Any, x: Any) -> Any:
+        seen = shapes.setdefault(name, jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)))
+        if seen.shape != jnp.shape(x):
+            raise Error(f"`{name}` is stored with shapes {seen.shape} and {jnp.shape(x)}\n"
+                        "hint: give states of different shapes different names")
+        return x
+
+    made = jax.eval_shape(lambda: losses(collect))
+    if len(made.shape) != 1:
+        raise Error(f"the losses have shape {made.shape}\nhint: return one loss per step, as a vector")
+    if not shapes:
+        raise Error("nothing was stored\nhint: call store(name, t, x) on every state that a later step reads")
+    count = steps or made.shape[0]
+    zeros = {name: jnp.zeros((count, *shape.shape), shape.dtype) for name, shape in shapes.items()}
+
+    def moved(shift: dict[str, Any]) -> Any:
+        return losses(lambda name, t, x: x + shift[name][t])
+
+    slopes = jax.jit(jax.jacrev(moved))(zeros)
+    found = {}
+    for name in shapes:
+        flat = np.asarray(slopes[name], np.float64).reshape(made.shape[0], count, -1)
+        norms = np.sqrt((flat**2).sum(-1))
+        found[name] = np.where(np.tri(*norms.shape, dtype=bool) | (norms > 0), norms, np.nan)
+    return Reach(found)

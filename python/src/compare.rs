@@ -1,0 +1,135 @@
+//! Gradients of several arms against the first one's, and what an optimizer makes of them.
+//!
+//! All of it is `backcut_measure::outside`, which also reads the files of `backcut measure gradients`: this file
+//! only turns arrays and a request into what it takes.
+
+use backcut_kernels::Real;
+use backcut_measure::groups_by;
+use backcut_measure::outside::{Described, InMemory, Optimizing, Rule, compare};
+use backcut_systems::{AdamWSettings, SgdSettings};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{internal, told};
+
+/// What is compared. Vectors are flat, tensors one after the other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    tensors: Vec<Tensor>,
+    arms: Vec<String>,
+    optimizer: Option<Optimizer>,
+    /// The clip of the global norm.
+    clip: Option<f64>,
+    /// Updates that the optimizer has made.
+    step: u64,
+    /// Four arms in the order of the interaction's signs: a - b - c + d.
+    factorial: Option<[usize; 4]>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tensor {
+    name: String,
+    len: usize,
+    /// Its group, where that is not the one that its name says.
+    group: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+enum Optimizer {
+    Sgd { rate: f64, momentum: f64, decay: f64 },
+    Adam { rate: f64, beta1: f64, beta2: f64, eps: f64, decay: f64 },
+    Adamw { rate: f64, beta1: f64, beta2: f64, eps: f64, decay: f64 },
+}
+
+impl From<Optimizer> for Rule {
+    fn from(optimizer: Optimizer) -> Self {
+        match optimizer {
+            Optimizer::Sgd { rate, momentum, decay } => {
+                Self::Sgd(SgdSettings { rate, momentum, decay })
+            }
+            Optimizer::Adam { rate, beta1, beta2, eps, decay } => {
+                Self::Adam(AdamWSettings { rate, beta1, beta2, eps, decay })
+            }
+            Optimizer::Adamw { rate, beta1, beta2, eps, decay } => {
+                Self::AdamW(AdamWSettings { rate, beta1, beta2, eps, decay })
+            }
+        }
+    }
+}
+
+type Flat<'py, R> = PyReadonlyArray1<'py, R>;
+
+/// Compares vectors in single precision.
+#[pyfunction]
+pub fn compare_f32(
+    py: Python<'_>,
+    params: Flat<'_, f32>,
+    gradients: Vec<Flat<'_, f32>>,
+    moments: Vec<Flat<'_, f32>>,
+    request: &str,
+) -> PyResult<String> {
+    run(py, slice(&params)?, &slices(&gradients)?, &slices(&moments)?, request)
+}
+
+/// Compares vectors in double precision.
+#[pyfunction]
+pub fn compare_f64(
+    py: Python<'_>,
+    params: Flat<'_, f64>,
+    gradients: Vec<Flat<'_, f64>>,
+    moments: Vec<Flat<'_, f64>>,
+    request: &str,
+) -> PyResult<String> {
+    run(py, slice(&params)?, &slices(&gradients)?, &slices(&moments)?, request)
+}
+
+fn slice<'a, R: numpy::Element>(array: &'a Flat<'_, R>) -> PyResult<&'a [R]> {
+    array.as_slice().map_err(internal)
+}
+
+fn slices<'a, R: numpy::Element>(list: &'a [Flat<'_, R>]) -> PyResult<Vec<&'a [R]>> {
+    list.iter().map(slice).collect()
+}
+
+fn run<R: Real>(
+    py: Python<'_>,
+    parameters: &[R],
+    gradients: &[&[R]],
+    moments: &[&[R]],
+    request: &str,
+) -> PyResult<String> {
+    let request: Request = serde_json::from_str(request).map_err(internal)?;
+    let (step, clip) = (request.step, request.clip.unwrap_or(f64::INFINITY));
+    let optimizer = request.optimizer.map(|o| Optimizing { rule: o.into(), clip, step });
+    let mut start = 0;
+    let ranges = request.tensors.iter().map(|tensor| {
+        start += tensor.len;
+        (tensor.name.as_str(), start - tensor.len..start)
+    });
+    let group_of = |name: &str| {
+        let tensor = request.tensors.iter().find(|tensor| tensor.name == name);
+        let asked = tensor.and_then(|tensor| tensor.group.clone());
+        asked.unwrap_or_else(|| backcut_measure::group_of(name))
+    };
+    let groups = groups_by(ranges, &group_of);
+    let described = Described {
+        parameters: request.tensors.iter().map(|t| (t.name.clone(), t.len)).collect(),
+        arms: request.arms,
+        optimizer,
+        factorial: request.factorial,
+    };
+    let moment = |i: usize| moments.get(i).copied().unwrap_or_default();
+    let (first, second) = (moment(0), moment(1));
+    let mut source = InMemory { parameters, first, second, gradients: gradients.to_vec() };
+    let found = py.detach(|| compare(&described, &groups, &mut source));
+    let found = found.map_err(|error| told("", &error))?;
+    let rows = found.iter().map(|f| {
+        json!({"quantity": f.quantity, "arm": f.cut, "part": f.part, "value": f.value, "note": f.note})
+    });
+    Ok(serde_json::Value::Array(rows.collect()).to_string())
+}

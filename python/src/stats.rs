@@ -1,0 +1,134 @@
+//! The paired protocol on columns from Python.
+
+use backcut_stats::table::RawTable;
+use backcut_stats::{
+    Bound as Ends, Contrast, FamilyParams, Layout, SourceTable, StatsError, forest, text,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyList, PyString};
+use serde::Deserialize;
+
+use crate::{internal, told, wrong};
+
+/// Everything but the table, by the command's names.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    contrasts: Vec<String>,
+    values: Vec<String>,
+    family_size: Option<usize>,
+    margin: Option<f64>,
+    one_sided: bool,
+    alpha: Option<f64>,
+    draws: Option<usize>,
+    seed: Option<u64>,
+    exact_up_to: Option<usize>,
+    source: Option<String>,
+    cluster: Option<String>,
+    stratum: Option<String>,
+    drop_incomplete: bool,
+    title: String,
+}
+
+impl Options {
+    fn family(&self) -> Result<backcut_stats::Family, StatsError> {
+        let parsed = self.contrasts.iter().map(|text| Contrast::parse(text));
+        let mut contrasts = parsed.collect::<Result<Vec<_>, _>>()?;
+        contrasts.extend(self.values.iter().map(|name| Contrast::column(name)));
+        let default = FamilyParams::new(contrasts);
+        FamilyParams {
+            size: self.family_size,
+            alpha: self.alpha.unwrap_or(default.alpha),
+            margin: self.margin,
+            bound: if self.one_sided { Ends::OneSided } else { Ends::TwoSided },
+            draws: self.draws.unwrap_or(default.draws),
+            seed: self.seed.unwrap_or(default.seed),
+            exact_up_to: self.exact_up_to.unwrap_or(default.exact_up_to),
+            ..default
+        }
+        .check()
+    }
+
+    fn layout(&self) -> Layout {
+        let (source, cluster, stratum) =
+            (self.source.clone(), self.cluster.clone(), self.stratum.clone());
+        Layout { source, cluster, stratum, ..Layout::default() }
+    }
+}
+
+/// Judges contrasts on a table, given as the bytes of a CSV file or as columns: report as JSON, text, forest plot.
+#[pyfunction]
+pub fn stats(
+    py: Python<'_>,
+    file: Option<&Bound<'_, PyBytes>>,
+    columns: Vec<(String, Bound<'_, PyList>)>,
+    options: &str,
+) -> PyResult<(String, String, String)> {
+    let options: Options = serde_json::from_str(options).map_err(internal)?;
+    let failed = |error: StatsError| told("failed to ", &error);
+    let family = options.family().map_err(failed)?;
+    let raw = match file {
+        Some(bytes) => RawTable::from_bytes(bytes.as_bytes()).map_err(failed)?,
+        None => rectangle(&columns)?,
+    };
+    let (report, title) = py
+        .detach(|| {
+            let table = SourceTable::from_raw(&raw, &options.layout())?;
+            let judged = if options.drop_incomplete {
+                family.run_on_complete(&table)?.0
+            } else {
+                family.run(&table)?
+            };
+            Ok::<_, StatsError>((judged, options.title.as_str()))
+        })
+        .map_err(failed)?;
+    let json = serde_json::to_string(&report).map_err(internal)?;
+    Ok((json, text::render(&report, title), forest::svg(&report, title)))
+}
+
+/// Columns as the rectangle of text that a file would give: a number is written so that it reads back the same.
+fn rectangle(columns: &[(String, Bound<'_, PyList>)]) -> PyResult<RawTable> {
+    let length = columns.first().map_or(0, |(_, values)| values.len());
+    if length == 0 {
+        return Err(wrong(
+            "the table has no rows",
+            "give a row per source, or per source and cell",
+        ));
+    }
+    let mut rows: Vec<(usize, Vec<String>)> =
+        (0..length).map(|i| (i + 2, Vec::with_capacity(columns.len()))).collect();
+    let mut header = Vec::with_capacity(columns.len());
+    for (name, values) in columns {
+        if values.len() != length {
+            let what = format!("column `{name}` has {} rows, the first one {length}", values.len());
+            return Err(wrong(what, ""));
+        }
+        if header.contains(name) {
+            return Err(wrong(format!("two columns are named `{name}`"), "rename one of them"));
+        }
+        for (value, (_, row)) in values.iter().zip(&mut rows) {
+            row.push(entry(&value)?);
+        }
+        header.push(name.clone());
+    }
+    Ok(RawTable { header, rows })
+}
+
+fn entry(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if value.is_none() {
+        return Ok(String::new());
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        // As pandas writes a CSV file: a NaN is a value that is not there.
+        let number = number.extract::<f64>()?;
+        return Ok(if number.is_nan() { String::new() } else { number.to_string() });
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(text.to_str()?.trim().to_owned());
+    }
+    if value.is_instance_of::<PyBool>() {
+        let what = "a column of the table holds true and false";
+        return Err(wrong(what, "give names as text and values as numbers"));
+    }
+    Ok(value.str()?.to_str()?.to_owned())
+}
