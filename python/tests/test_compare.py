@@ -114,8 +114,8 @@ def test_it_agrees_with_measure_to_the_last_digit(command, tmp_path, cuts):
     found = backcut.compare(ordered("param"), arms, optimizer)
     ours = {(r["quantity"], r["arm"], r["part"]): r["value"] for r in found.table}
     shared = 0
-    for layer in ("gradient", "update"):
-        said = json.loads(command("measure", layer, "--checkpoint", checkpoint, "--cuts", cuts, "--json"))
+    for layer in (["gradient"], ["update", "--together"]):
+        said = json.loads(command("measure", *layer, "--checkpoint", checkpoint, "--cuts", cuts, "--json"))
         for row in rows_of(said):
             key = row["quantity"], row["cut"], row["part"]
             if key in ours:

@@ -45,7 +45,13 @@ fn every_measurement_prints_writes_and_defines() {
         assert!(shown.contains(word), "{word} in\n{shown}");
     }
     let shown = fine(here, &format!("measure update {state} --out o"));
-    for word in ["replay: bitwise (update 4", "applied update", "F_SG against FD", "rho ="] {
+    for word in [
+        "replay: bitwise (update 4",
+        "applied update",
+        "F_SG against FD",
+        "rho =",
+        "set apart as the part `redundant`",
+    ] {
         assert!(shown.contains(word), "{word} in\n{shown}");
     }
     let shown = fine(here, &format!("measure chain {state} --out o"));
@@ -144,7 +150,9 @@ fn gradients_from_a_file_agree_to_the_last_digit() {
         here,
         &format!("measure gradient --checkpoint {state} --cuts FF,FD,KF,KD --ages none --out o"),
     );
-    fine(here, &format!("measure update --checkpoint {state} --cuts FF,FD,KF,KD --out o"));
+    // A file's gradients are compared as they are: no parameter is set apart.
+    let line = format!("measure update --checkpoint {state} --cuts FF,FD,KF,KD --together --out o");
+    assert!(!fine(here, &line).contains("redundant"));
     let shown = fine(here, "measure gradients a.safetensors --factorial FF,FD,KF,KD --out o");
     assert!(
         shown.contains("applied update against FF") && shown.contains("interaction"),

@@ -29,6 +29,9 @@ pub struct Args {
     /// Batches: the next one and N - 1 fresh ones after it, each applied to the same state
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     windows: u32,
+    /// Keep keys' biases, which no output sees, in their groups and in the whole
+    #[arg(long)]
+    together: bool,
 }
 
 /// The layers and their words.
@@ -56,7 +59,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             Some(rig) => rig,
             empty => empty.insert(
                 Rig::new(subject.executor, subject.system, &cuts)
-                    .map(Rig::apart)
+                    .map(|rig| if args.together { rig } else { rig.apart() })
                     .told_at(&restored.label)?,
             ),
         };
