@@ -94,13 +94,7 @@ fn choices(claim: &Claim, design: &Design) -> Panel {
                 let chosen = design.levels(&outcome.universe).and_then(|levels| levels.get(place));
                 if chosen == Some(level) {
                     let x = NAMES + step * (i as f64 + 0.5);
-                    canvas.mark(
-                        series(outcome),
-                        x,
-                        y,
-                        false,
-                        &format!("{}: {name}", outcome.universe),
-                    );
+                    canvas.mark(series(outcome), x, y, false, &outcome.universe);
                 }
             }
         }
