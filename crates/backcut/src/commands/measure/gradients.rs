@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "ARM")]
     reference: Option<String>,
     /// Four arms a,b,c,d whose interaction (a - b) - (c - d) is wanted
-    #[arg(long, value_name = "FF,FD,KF,KD", value_delimiter = ',', num_args = 4)]
+    #[arg(long, value_name = "FF,FD,KF,KD", value_delimiter = ',')]
     factorial: Option<Vec<String>>,
     /// Print JSON
     #[arg(long)]
@@ -114,7 +114,10 @@ fn measure(path: &Path, args: &Args) -> Result<(Described, Vec<Finding>), Outsid
         if !(0..four.len()).all(is_distinct) {
             return Err(OutsideError::new("--factorial names an arm twice", "name four arms"));
         }
-        described.factorial = four.try_into().ok();
+        let count = four.len();
+        described.factorial = Some(four.try_into().map_err(|_| {
+            OutsideError::new(format!("--factorial names {count} arms"), "name four: a,b,c,d")
+        })?);
     }
     let described = described.clone();
     let groups = outside::group(&described, &args.groups)?;
