@@ -230,6 +230,25 @@ fn rows_of(
     ours.iter().zip(theirs).position(|(a, b)| is(a, b))
 }
 
+/// Overwrites everything that a sampler writes.
+fn spoil(rollout: &mut Rollout<f64>) {
+    const NEVER_DRAWN: f64 = 1.234_567_890_123e17;
+    let program = rollout.program().clone();
+    for (name, _) in program.inputs() {
+        rollout.input_mut(name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+    for (name, _) in program.condition_inputs() {
+        rollout.condition_input_mut(name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+    for carried in program.states().iter().chain(program.registers()) {
+        rollout.initial_mut(&carried.name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+    let fed: Vec<String> = rollout.spec().fed.iter().map(|fed| fed.site.clone()).collect();
+    for name in fed {
+        rollout.fed_mut(&name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+}
+
 impl Findings {
     /// Draws batches again and looks whether they are functions of their seed.
     fn sampler(
@@ -259,6 +278,8 @@ impl Findings {
         if first.difference(&Numbers::of(&mut draw(executor, system, later)?)).is_none() {
             self.notes.push("the next update has the same batch".to_owned());
         }
+        // In the place of the batch before, numbers that no sampler draws.
+        spoil(&mut used);
         system.fill_batch(key, &mut used).map_err(|e| user(e, "look at the system's sampler"))?;
         if let Some(place) = first.difference(&Numbers::of(&mut used)) {
             self.problems.push(format!(

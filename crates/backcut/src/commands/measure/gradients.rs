@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use backcut_measure::outside::{self, Described, GroupRule, Opened, OutsideError};
 use backcut_measure::{ALL, Finding};
-use backcut_tables::rows::FindingRow;
-use backcut_tables::{Plain, to_csv};
+use backcut_tables::to_csv;
 use serde_json::json;
 
 use super::gradient::by_group;
@@ -83,7 +82,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
     }
     if let Some(folder) = &args.out {
         let path = folder.join("gradients.csv");
-        write(&path, &to_csv(&rows(&labels, &results))?)?;
+        write(&path, &to_csv(&results.rows(labels.iter().map(String::as_str)))?)?;
         note!("wrote {}", path.display());
     }
     Ok(Verdict::Fine)
@@ -126,24 +125,6 @@ fn measure(path: &Path, args: &Args) -> Result<(Described, Vec<Finding>), Outsid
         Opened::Double(file) => outside::compare(&described, &groups, file)?,
     };
     Ok((described, findings))
-}
-
-/// One finding per row; `all` files last.
-fn rows(labels: &[String], results: &Results) -> Vec<FindingRow> {
-    let mut lists: Vec<(&str, &[Finding])> =
-        labels.iter().map(String::as_str).zip(results.of_state.iter().map(Vec::as_slice)).collect();
-    if labels.len() > 1 {
-        lists.push(("all", &results.summary));
-    }
-    let row = |label: &str, f: &Finding| FindingRow {
-        checkpoint: label.to_owned(),
-        quantity: f.quantity.clone(),
-        cut: f.cut.clone(),
-        part: f.part.clone(),
-        value: f.value.map(Plain),
-        note: f.note.clone(),
-    };
-    lists.iter().flat_map(|(label, list)| list.iter().map(|f| row(label, f))).collect()
 }
 
 fn text(described: &Described, files: usize, look: Look) -> String {
