@@ -135,7 +135,7 @@ fn text(described: &Described, files: usize, look: Look) -> String {
         described.arms.len()
     );
     out += &if files > 1 {
-        format!("; {files} files, medians [16th, 84th percentile]\n")
+        format!("\n{files} files: medians [16th, 84th percentile]\n")
     } else {
         "\n".to_owned()
     };
