@@ -5,7 +5,10 @@ projections of a constant, so nothing is projected twice. Where a loss may reach
 states, the rollout is computed in K copies, as more rows: a copy takes its state from the copy before,
 the first one a constant, the loss is the last one's, and memory stays within a copy.
 
-A task has `rows`, `steps`, `prefix`, `window`, `heads`, `layers`, `embedding`; the `initial` state [row][column];
+Parts of a cut are looked up edge by edge; what an update draws is a table of shares.
+
+A task has `rows`, `steps`, `prefix`, `window`, `heads`, `layers`, `embedding`; the `initial` state [row][column]
+and its `parts`, columns by name;
 `over_time`, arrays [step][row]...; `condition`, tokens [row][token][column], or None; and two functions,
 `token(state, at)` and `step(state, output, at)`, the latter giving the next state and the cost of each row.
 Where `over_time` has `given`, states at the steps with `is_given` come from there: teacher forcing.
@@ -74,19 +77,36 @@ def encode(params, task, tokens):
             for layer in range(task.layers)]
 
 
-def kept_sides(cut):
+def kept_sides(credit):
     """Later queries read what is stored from `far` across segments, from `near` within one."""
-    return {None: ("near",), 1: ("far",)}.get(cut.segment, ("far", "near"))
+    if credit.factor:
+        return "far", "near"
+    return {None: ("near",), 1: ("far",)}.get(credit.segment, ("far", "near"))
 
 
-def remember(params, cut, task, cache, name, n, t, is_near):
+def scaled(x, share):
+    """The same numbers; a share of the derivative."""
+    return stop(x) + share * (x - stop(x))
+
+
+def remember(params, credit, task, cache, name, n, t):
     """The cache with this step's key or value in it, and what the query reads."""
     project = lambda x: split_heads(linear(params, name, x), task.heads)
     own = project(n)
     new = {"near": lambda: own,
-           "far": lambda: stop(own) if cut.share is None
-           else project(stop(n) + cut.share * (n - stop(n)) if cut.share else stop(n))}
-    cache = {side: cache[side].at[:, t].set(new[side]()) for side in kept_sides(cut)}
+           "far": lambda: stop(own) if credit.share is None
+           else project(scaled(n, credit.share) if credit.share else stop(n))}
+    cache = {side: cache[side].at[:, t].set(new[side]()) for side in kept_sides(credit)}
+    if credit.factor:
+        # Nothing of the value, and of the derivative what the stored representation is to receive.
+        factor = lambda j, t: credit.factor(j - task.prefix, t - task.prefix) if task.prefix <= j < t else 1.0
+        factors = jnp.array([[factor(j, t) for j in range(task.steps)] for t in range(task.steps)])
+        passed = factors.astype(own.dtype)[t][:, None, None] * (cache["near"] - cache["far"])
+        return cache, cache["far"] + passed
+    positions = jnp.arange(task.steps)
+    # Segments count from the first step after the prefix, which is constant whatever its segment.
+    length = credit.segment or task.steps
+    is_near = (positions - task.prefix) // length == (t - task.prefix) // length
     near = cache.get("near", own[:, None])
     return cache, jnp.where(is_near[:, None, None], near, cache.get("far", near))
 
@@ -95,16 +115,16 @@ def decode(params, cut, task, caches, context, token, t):
     """The policy's output and the caches after a step."""
     positions = jnp.arange(task.steps)
     visible = (positions <= t) & (positions > t - (task.window or task.steps))
-    # Segments count from the first step after the prefix, which is constant whatever its segment.
-    length = cut.segment or task.steps
-    is_near = (positions - task.prefix) // length == (t - task.prefix) // length
+    if cut.share("observation") is not None:
+        token = scaled(token, cut.share("observation"))
     h = embed(params, task.embedding, token) + params["position"][t]
     after = []
     for layer, (keys, values) in enumerate(caches):
         block = f"block{layer}"
         n = layer_norm(params, f"{block}.norm1", h)
-        keys, k = remember(params, cut, task, keys, f"{block}.w_k", n, t, is_near)
-        values, v = remember(params, cut, task, values, f"{block}.w_v", n, t, is_near)
+        of_keys, of_values = cut.memory(f"{block}.keys"), cut.memory(f"{block}.values")
+        keys, k = remember(params, of_keys, task, keys, f"{block}.w_k", n, t)
+        values, v = remember(params, of_values, task, values, f"{block}.w_v", n, t)
         after.append((keys, values))
         ask = lambda name, n: split_heads(linear(params, name, n), task.heads)[:, None]
         h = h + linear(params, f"{block}.w_o", attend(ask(f"{block}.w_q", n), k, v, visible)[:, 0])
@@ -130,9 +150,14 @@ def loss(params, task, cut):
                 state = jnp.where(at["is_given"], at["given"], state)
             output, caches = decode(params, cut, task, caches, context, task.token(state, at), t)
             moved, cost = task.step(state, output, at)
-            if cut.depth:
-                moved = jnp.concatenate([stop(moved[:task.rows]), moved[:-task.rows]])
-            return (moved, caches), cost[-task.rows:]
+            handed = []
+            for name, columns in task.parts.items():
+                part, share = moved[:, columns], cut.share(f"state.{name}")
+                # What a part of the cut keeps, it keeps without counting.
+                if cut.depth and share != 1.0:
+                    part = jnp.concatenate([stop(part[:task.rows]), part[:-task.rows]])
+                handed.append(part if share is None else scaled(part, share))
+            return (jnp.concatenate(handed, -1), caches), cost[-task.rows:]
 
         over_time = {name: repeat(x[first:last], 1) for name, x in task.over_time.items()}
         return jax.lax.scan(step, carry, (jnp.arange(first, last), over_time))
@@ -140,7 +165,8 @@ def loss(params, task, cut):
     width = params["position"].shape[-1]
     empty = jnp.zeros((copies * task.rows, task.steps, task.heads, width // task.heads),
                       task.initial.dtype)
-    caches = (({side: empty for side in kept_sides(cut)},) * 2,) * task.layers
+    edge = lambda layer, side: {s: empty for s in kept_sides(cut.memory(f"block{layer}.{side}"))}
+    caches = tuple((edge(layer, "keys"), edge(layer, "values")) for layer in range(task.layers))
     carry = (repeat(task.initial), caches)
     if task.prefix:
         carry, _ = stop(steps(stop(params), stop(context), carry, 0, task.prefix))

@@ -41,6 +41,8 @@ class Quadrotor:
         self.sigma = None if sigma == "hidden" else sigma
         self.initial = jnp.asarray(inputs["initial_state"])
         self.rows = len(self.initial)
+        self.parts = {name: slice(3 * i, 3 * i + 3)
+                      for i, name in enumerate(("position", "attitude", "velocity", "rates"))}
         # [step][row][10][3]: at step t the points t+1 ... t+10.
         ahead = jnp.arange(self.steps)[:, None] + 1 + jnp.arange(HORIZON)
         windows = lambda name: jnp.asarray(inputs[name])[:, ahead].transpose(1, 0, 2, 3)

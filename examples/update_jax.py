@@ -48,7 +48,7 @@ def clip_and_adamw(params, moments, count, gradient, optimizer):
 def gradient(export, name):
     """Loss, row losses and gradient under a cut, as numpy arrays."""
     params, task = load(export)
-    f = jax.jit(jax.value_and_grad(lambda p: loss(p, task, Cut(name)), has_aux=True))
+    f = jax.jit(jax.value_and_grad(lambda p: loss(p, task, Cut(name, export.draw())), has_aux=True))
     (total, of_row), found = f(params)
     return float(total), jax.device_get(of_row), jax.device_get(found)
 

@@ -89,6 +89,8 @@ class Memory:
 
 def loss(params, inputs, cut, settings):
     """The loss of each row, summed over steps."""
+    if cut.parts or cut.base.factor:
+        sys.exit(f"{cut.name} is drawn or has parts: check it in JAX")
     batch = len(inputs["initial_state"])
     copies = min(cut.depth or 1, settings["policy"]["steps"])
     inputs = {name: torch.cat([x] * copies) for name, x in inputs.items()}
@@ -99,7 +101,7 @@ def loss(params, inputs, cut, settings):
     state, rows = inputs["initial_state"], len(inputs["initial_state"])
     total = 0
     project = lambda name: lambda x: linear(params, name, x).reshape(rows, heads, -1)
-    memories = [Memory(cut, window, [project(f"block{layer}.{w}") for w in ("w_k", "w_v")]) for layer in range(layers)]
+    memories = [Memory(cut.base, window, [project(f"block{layer}.{w}") for w in ("w_k", "w_v")]) for layer in range(layers)]
     for t in range(steps):
         position = inputs["reference_position"][:, t + 1:t + 1 + HORIZON]
         velocity = inputs["reference_velocity"][:, t + 1:t + 1 + HORIZON]

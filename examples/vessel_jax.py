@@ -34,6 +34,7 @@ class Vessel:
         inputs = {name: jnp.asarray(x) for name, x in export.family("input").items()}
         track, velocities = inputs["positions"], inputs["velocities"]  # the track's origin first
         self.rows = len(track)
+        self.parts = {"position": slice(0, 2), "velocity": slice(2, 4)}
         pivot = track[:, sizes["observed"]]  # the last observed position
         offset = short_way(track - pivot[:, None])
         before = jnp.concatenate([velocities[:, :1], velocities[:, :-1]], 1)

@@ -143,7 +143,8 @@ def carry(cut: str | Cut, h: Any, t: int, project: Callable[[Any], Any] | None =
     """What step `t + 1` may see of the recurrent state `h` that step `t` hands on: the state itself (a tensor or
     a tuple of them), or with `project` what its recurrent weights make of it.
 
-    `FD` makes that projection a constant, so it needs `project`; under every other cut weights receive credit
+    `FD` makes that projection (the product with recurrent weights, without their bias) a constant, so it needs
+    `project`; under every other cut weights receive credit
     and only the state may be a constant. `carry("SEG-8", h, t)` is the `detach()` every eight steps.
     """
     cut = memory_cut(cut)

@@ -27,12 +27,12 @@ def test_attention_caches_have_the_engines_gradients(export, monkeypatch, name):
     exported = export(*SMALL, "--cuts", CUTS, "--precision", "f64")
     cache = backcut.jax.Cache(name, exported.settings["policy"]["steps"])
 
-    def remember(params, cut, task, stored, place, n, t, is_near):
+    def remember(params, credit, task, stored, place, n, t):
         project = lambda x: policy_jax.split_heads(policy_jax.linear(params, place, x), task.heads)
         return cache.store(stored, n, project, t)
 
     monkeypatch.setattr(policy_jax, "remember", remember)
-    monkeypatch.setattr(policy_jax, "kept_sides", lambda cut: cache.sides)
+    monkeypatch.setattr(policy_jax, "kept_sides", lambda credit: cache.sides)
     _, _, found = update_jax.gradient(exported, name)
     assert off(exported, name, found) < 1e-12
 
@@ -41,7 +41,9 @@ def gru(params, cut, block, x, h, t):
     """The engine's gated recurrent unit; `h` was handed over by step t - 1."""
     from policy_jax import linear
     seen = backcut.jax.carry("F_SG" if cut == "FD" else cut, h, t - 1)
-    by = lambda part: backcut.jax.carry(cut, h, t - 1, lambda h: linear(params, f"{block}.{part}_h", h))
+    # What FD makes a constant is the product with recurrent weights; the bias is none of it.
+    by = lambda part: (backcut.jax.carry(cut, h, t - 1, lambda h: h @ params[f"{block}.{part}_h.weight"])
+                       + params[f"{block}.{part}_h.bias"][0])
     keep = jax.nn.sigmoid(linear(params, f"{block}.keep_x", x) + by("keep"))
     reset = jax.nn.sigmoid(linear(params, f"{block}.reset_x", x) + by("reset"))
     new = jnp.tanh(linear(params, f"{block}.new_x", x) + linear(params, f"{block}.new_h", reset * seen))

@@ -50,7 +50,7 @@ fn every_system_agrees_with_the_oracle() {
         let cuts = found["cuts"].as_array().unwrap();
         assert_eq!(found["problems"].as_array().unwrap().len(), 0);
         let known = cuts.len() + found["unfit"].as_array().unwrap().len();
-        assert_eq!(known, 11, "{line}\n{out}");
+        assert!(known > 14, "every kind, and the edges by name: {line}\n{out}");
         assert!(cuts.len() >= 6, "{line}\n{out}");
         for cut in cuts {
             assert!(cut["error"].as_f64().unwrap() < 1e-10, "{line}: {cut}");
@@ -66,7 +66,7 @@ fn mistakes_are_named_with_step_and_row() {
         ("sampler", "the sampler is not a function of its seed"),
         ("stale", "leaves numbers of the batch before: it did not write initial value of `"),
         ("input", "not finite: input `target`, trajectory 2, step 3"),
-        ("step", "trajectory 2, step 3"),
+        ("step", "step 3, trajectory 2"),
     ] {
         let (code, out, err) = run(&program, &format!("check --system broken --set fault={fault}"));
         assert_eq!(code, Some(1), "{fault}\n{out}{err}");

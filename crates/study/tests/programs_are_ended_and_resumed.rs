@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use backcut_study::Plan;
 use backcut_study::replay::CameOut;
@@ -29,7 +29,7 @@ fi
     );
     let place = Place::new(STUDY, &script);
     let stop = AtomicBool::new(false);
-    let mut seen = 0;
+    let seen = AtomicU64::new(0);
     let options = RunOptions::default();
     let (tally, _, plan) = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -40,21 +40,25 @@ fi
                     .flatten()
                     .find(|d| d.path().join("checkpoint/half").exists())
             };
-            while half().is_none() {
+            // Until its progress is told; a minute is never, on any machine.
+            let told = || seen.load(Ordering::Relaxed) > 0;
+            for _ in 0..12_000 {
+                if half().is_some() && told() {
+                    break;
+                }
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
-            std::thread::sleep(std::time::Duration::from_millis(1200)); // its progress is told
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
         });
         let mut listen = |event: Event| {
             if let Event::Progress { update, .. } = event {
-                seen = update;
+                seen.store(update, Ordering::Relaxed);
             }
         };
         place.run_with(&options, &stop, &mut listen).unwrap()
     });
     assert_eq!((tally.computed, tally.failed, tally.left), (0, 0, 8));
-    assert_eq!(seen, 10);
+    assert_eq!(seen.into_inner(), 10);
     let folder = place.store().work(&plan.units[0].id).path().join("checkpoint");
     let child = fs::read_to_string(folder.join("child")).unwrap();
     assert!(!lives(child.trim()), "the whole group was ended");

@@ -71,7 +71,7 @@ fn foreign_newer_and_short_files_say_what_they_are() {
         (Some(("format", "pt")), "another origin"),
         (Some(("backcut", "{\"kind\":\"export\",\"format\":1}")), "kind `export`"),
         (Some(("backcut", "{}")), "no kind"),
-        (Some(("backcut", "{\"kind\":\"checkpoint\",\"format\":2}")), "format 2"),
+        (Some(("backcut", "{\"kind\":\"checkpoint\",\"format\":3}")), "format 3"),
         (Some(("backcut", "{\"kind\":\"checkpoint\",\"format\":1}")), "missing field"),
         (Some(("backcut", "nonsense")), "its metadata"),
     ] {

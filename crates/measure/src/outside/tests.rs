@@ -267,7 +267,7 @@ fn whatever_is_wrong_with_a_file_is_said() {
     assert!(refused(&|_, h| h["format"] = 3.into()).contains("format 3"));
     assert!(refused(&|_, h| h["kind"] = "checkpoint".into()).contains("kind `checkpoint`"));
     assert!(refused(&|_, h| h["optimizer"]["betas"] = 3.into()).contains("betas"));
-    assert!(refused(&|_, h| h["optimizer"]["rate"] = (-1.0).into()).contains("rate is -1"));
+    assert!(refused(&|_, h| h["optimizer"]["rate"] = (-1.0).into()).contains("adamw.rate = -1"));
     assert!(refused(&|t, _| drop(t, "moment2/")).contains("no tensors `moment2/...`"));
     let bytes = here.tensors().to_bytes(&here.header());
     let half = of_file(&bytes[..bytes.len() - 9], None).unwrap_err().to_string();

@@ -97,6 +97,7 @@ pub fn compare(
     let (model, mut rollout) = case.roll(&case.parameters)?;
     let forward = case.bytes(&rollout);
     let mut all = case.executor.workspace(&rollout, cuts)?;
+    all.draw(case.spec.draw);
     case.executor.backward(&model, &rollout, &mut all)?;
     let mut compared = Compared {
         gradients: Vec::new(),
@@ -106,6 +107,7 @@ pub fn compare(
     };
     for (i, &cut) in cuts.iter().enumerate() {
         let mut alone = case.executor.workspace(&rollout, &[cut])?;
+        alone.draw(case.spec.draw);
         case.executor.backward(&model, &rollout, &mut alone)?;
         let mut is_same = case.bytes(&rollout) == forward;
         case.executor.roll(&model, &mut rollout)?;

@@ -22,8 +22,9 @@ use crate::exit::{Told as _, Verdict, user};
 
 /// An error of FF along a direction beyond this is worth a note.
 const DIFFERENCES_TOLERANCE: f64 = 1e-5;
-/// Every kind of cut that can be told apart over a few steps; FF first.
-const CUTS: &str = "FF FD F_SG SEG-2 F_A0.5 KF KD K_SG K2F K2_SEG-2 K2_SG";
+/// Every kind of cut that can be told apart over a few steps; FF first. Each edge that the program names is closed
+/// alone too.
+const CUTS: &str = "FF FD F_SG SEG-2 F_A0.5 KF KD K_SG K2F K2_SEG-2 K2_SG RSEG-2 RT-0.4 URT-0.3";
 /// Words of a gradient that is zero everywhere.
 const IGNORED: &str =
     "the loss ignores the action: its gradient is exactly zero in every parameter";
@@ -229,6 +230,25 @@ fn rows_of(
     ours.iter().zip(theirs).position(|(a, b)| is(a, b))
 }
 
+/// Overwrites everything that a sampler writes.
+fn spoil(rollout: &mut Rollout<f64>) {
+    const NEVER_DRAWN: f64 = 1.234_567_890_123e17;
+    let program = rollout.program().clone();
+    for (name, _) in program.inputs() {
+        rollout.input_mut(name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+    for (name, _) in program.condition_inputs() {
+        rollout.condition_input_mut(name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+    for carried in program.states().iter().chain(program.registers()) {
+        rollout.initial_mut(&carried.name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+    let fed: Vec<String> = rollout.spec().fed.iter().map(|fed| fed.site.clone()).collect();
+    for name in fed {
+        rollout.fed_mut(&name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
+    }
+}
+
 impl Findings {
     /// Draws batches again and looks whether they are functions of their seed.
     fn sampler(
@@ -258,6 +278,8 @@ impl Findings {
         if first.difference(&Numbers::of(&mut draw(executor, system, later)?)).is_none() {
             self.notes.push("the next update has the same batch".to_owned());
         }
+        // In the place of the batch before, numbers that no sampler draws.
+        spoil(&mut used);
         system.fill_batch(key, &mut used).map_err(|e| user(e, "look at the system's sampler"))?;
         if let Some(place) = first.difference(&Numbers::of(&mut used)) {
             self.problems.push(format!(
@@ -320,11 +342,15 @@ impl Findings {
     fn oracle(&mut self, case: &Case, seed: u64) -> Result<()> {
         let (_, rollout) = case.roll(&case.parameters)?;
         let mut cuts = Vec::new();
-        for name in CUTS.split_whitespace() {
-            let cut: Cut = name.parse()?;
-            match case.executor.workspace(&rollout, &[cut]) {
-                Ok(_) => cuts.push(cut),
-                Err(error) => self.unfit.push((name.to_owned(), error.to_string())),
+        let edges = case.program.edge_names().into_iter().map(|edge| format!("FF:{edge}=D"));
+        for name in CUTS.split_whitespace().map(str::to_owned).chain(edges) {
+            let fits = name.parse::<Cut>().map_err(|error| error.to_string()).and_then(|cut| {
+                let fits = case.executor.workspace(&rollout, &[cut]);
+                fits.map(|_| cut).map_err(|error| error.to_string())
+            });
+            match fits {
+                Ok(cut) => cuts.push(cut),
+                Err(why) => self.unfit.push((name, why)),
             }
         }
         let interpreted = |cut: Cut| -> Result<Vec<f64>> {
@@ -378,14 +404,14 @@ impl Findings {
                 out,
                 "the sampler is a function of its seed; {batch_rows} rows of {all_steps} steps roll to \
                  finite numbers\n\n{rows} rows of {steps} steps, f64, {code_path}\n\n\
-                 {:<10} {:>22}   bits among    bits of the\n{:<10} {:>22}   other cuts    forward",
+                 {:<24} {:>15}   bits among    bits of the\n{:<24} {:>15}   other cuts    forward",
                 "", "distance to the", "cut", "scalar oracle"
             );
         }
         for OfCut { cut, error, many_is_single, forward_is_same } in &self.cuts {
             let (many, forward) = (word(*many_is_single), word(*forward_is_same));
             let cut = cut.to_string();
-            let _ = writeln!(out, "{cut:<10} {error:>22.1e}   {many:<10}    {forward}");
+            let _ = writeln!(out, "{cut:<24} {error:>15.1e}   {many:<10}    {forward}");
         }
         if let Some(error) = self.central_differences {
             let _ = writeln!(out, "\nFF is {error:.1e} from central differences of the loss");

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use backcut_measure::outside::{self, Described, GroupRule, Opened, OutsideError};
 use backcut_measure::{ALL, Finding};
-use backcut_tables::rows::FindingRow;
-use backcut_tables::{Plain, to_csv};
+use backcut_tables::to_csv;
 use serde_json::json;
 
 use super::gradient::by_group;
@@ -29,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "ARM")]
     reference: Option<String>,
     /// Four arms a,b,c,d whose interaction (a - b) - (c - d) is wanted
-    #[arg(long, value_name = "FF,FD,KF,KD", value_delimiter = ',', num_args = 4)]
+    #[arg(long, value_name = "FF,FD,KF,KD", value_delimiter = ',')]
     factorial: Option<Vec<String>>,
     /// Print JSON
     #[arg(long)]
@@ -83,7 +82,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
     }
     if let Some(folder) = &args.out {
         let path = folder.join("gradients.csv");
-        write(&path, &to_csv(&rows(&labels, &results))?)?;
+        write(&path, &to_csv(&results.rows(labels.iter().map(String::as_str)))?)?;
         note!("wrote {}", path.display());
     }
     Ok(Verdict::Fine)
@@ -114,7 +113,10 @@ fn measure(path: &Path, args: &Args) -> Result<(Described, Vec<Finding>), Outsid
         if !(0..four.len()).all(is_distinct) {
             return Err(OutsideError::new("--factorial names an arm twice", "name four arms"));
         }
-        described.factorial = four.try_into().ok();
+        let count = four.len();
+        described.factorial = Some(four.try_into().map_err(|_| {
+            OutsideError::new(format!("--factorial names {count} arms"), "name four: a,b,c,d")
+        })?);
     }
     let described = described.clone();
     let groups = outside::group(&described, &args.groups)?;
@@ -125,24 +127,6 @@ fn measure(path: &Path, args: &Args) -> Result<(Described, Vec<Finding>), Outsid
     Ok((described, findings))
 }
 
-/// One finding per row; `all` files last.
-fn rows(labels: &[String], results: &Results) -> Vec<FindingRow> {
-    let mut lists: Vec<(&str, &[Finding])> =
-        labels.iter().map(String::as_str).zip(results.of_state.iter().map(Vec::as_slice)).collect();
-    if labels.len() > 1 {
-        lists.push(("all", &results.summary));
-    }
-    let row = |label: &str, f: &Finding| FindingRow {
-        checkpoint: label.to_owned(),
-        quantity: f.quantity.clone(),
-        cut: f.cut.clone(),
-        part: f.part.clone(),
-        value: f.value.map(Plain),
-        note: f.note.clone(),
-    };
-    lists.iter().flat_map(|(label, list)| list.iter().map(|f| row(label, f))).collect()
-}
-
 fn text(described: &Described, files: usize, look: Look) -> String {
     let mut out = format!(
         "{} parameters in {} tensors, {} arms",
@@ -151,7 +135,7 @@ fn text(described: &Described, files: usize, look: Look) -> String {
         described.arms.len()
     );
     out += &if files > 1 {
-        format!("; {files} files, medians [16th, 84th percentile]\n")
+        format!("\n{files} files: medians [16th, 84th percentile]\n")
     } else {
         "\n".to_owned()
     };

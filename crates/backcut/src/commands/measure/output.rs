@@ -54,7 +54,8 @@ impl Results {
         }
         if let Some(folder) = &args.out {
             let csv = folder.join(format!("{name}.csv"));
-            write(&csv, &to_csv(&self.rows(states))?)?;
+            let labels = states.all.iter().map(|s| s.label.as_str());
+            write(&csv, &to_csv(&self.rows(labels))?)?;
             for (figure, svg) in figures {
                 write(&folder.join(format!("{figure}.svg")), svg.as_bytes())?;
             }
@@ -87,12 +88,11 @@ impl Results {
         Ok(json)
     }
 
-    /// One finding per row; `all` states last.
-    fn rows(&self, states: &States) -> Vec<FindingRow> {
-        let labels = states.all.iter().map(|s| s.label.as_str());
+    /// One finding per row, under the label of its state or file; `all` of them last.
+    pub fn rows<'l>(&'l self, labels: impl Iterator<Item = &'l str>) -> Vec<FindingRow> {
         let mut lists: Vec<(&str, &[Finding])> =
             labels.zip(self.of_state.iter().map(Vec::as_slice)).collect();
-        if states.all.len() > 1 {
+        if self.of_state.len() > 1 {
             lists.push(("all", &self.summary));
         }
         let row = |label: &str, f: &Finding| FindingRow {
