@@ -228,12 +228,6 @@ impl<'p> EdgeList<'p> {
         }
     }
 
-    /// Edges within a step that the trace declares, with what the cut lets through: those that it does not keep.
-    pub fn closed_points(&self) -> impl Iterator<Item = (&'p str, f64)> {
-        let points = self.program.points.iter().map(|point| point.name.as_str());
-        points.zip(self.resolved.points.clone()).filter(|(_, factor)| *factor != 1.0)
-    }
-
     /// Counts the edges that `chosen` picks.
     pub fn tally(&self, chosen: impl Fn(&Edge) -> bool) -> Tally {
         let mut tally = Tally::default();
