@@ -50,7 +50,7 @@ enum Command {
     Train(commands::train::Args),
     /// Evaluate a checkpoint on the fixed panel.
     Evaluate(commands::evaluate::Args),
-    /// Try a spread of initial states against the paper's FF and memoryless errors.
+    /// Score candidate configurations of the quadrotor by what the paper publishes where nothing is cut.
     Calibrate(commands::calibrate::Args),
     /// Show what a checkpoint, export, log or run folder holds.
     Inspect(commands::inspect::Args),

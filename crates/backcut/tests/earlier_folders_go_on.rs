@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use assert_cmd::Command;
+use backcut_tables::from_csv;
+use backcut_tables::rows::AnalysisRow;
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/earlier")
@@ -72,7 +74,17 @@ fn a_study_goes_on_where_an_earlier_version_stopped() {
         let (ours, theirs) = (read("results/tables/earlier").unwrap(), read("tables").unwrap());
         // Since then a status says what it rests on.
         let ours = ours.replace("; this rests on the heads that its records carry", "");
-        assert_eq!(ours, theirs, "{table}");
+        if table == "analysis" {
+            // Since then the adjusted p-value is called so, and the other one stands beside it.
+            let rows = |text: &str| from_csv::<AnalysisRow>(text.as_bytes()).unwrap();
+            let (ours, theirs) = (rows(&ours), rows(&theirs));
+            assert!(ours.len() == theirs.len() && !ours.is_empty());
+            let ours: Vec<_> = ours.into_iter().zip(&theirs).map(|(o, t)| o.told_like(t)).collect();
+            let theirs: Vec<_> = theirs.iter().map(|t| t.clone().told_like(t)).collect();
+            assert_eq!(ours, theirs);
+        } else {
+            assert_eq!(ours, theirs, "{table}");
+        }
     }
     let shown = fine(here, "study verify results");
     assert!(shown.contains("sound"), "{shown}");
