@@ -59,7 +59,11 @@ pub enum Measurement {
         windows: Vec<usize>,
     },
     /// Evaluation with the history of another trajectory of the panel.
-    Donor {},
+    Donor {
+        /// Caches and registers that are the donor's, by the beginnings or ends of their dotted names [default: all].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        memories: Vec<String>,
+    },
     /// Ridge probes of the stored representations for a true quantity.
     Probe {
         /// On the observations of the reference subject instead of the policy's own.
@@ -103,7 +107,7 @@ impl Measurement {
             Self::Scores { .. } => "scores",
             Self::Chain {} => "chain",
             Self::Masking { .. } => "masking",
-            Self::Donor {} => "donor",
+            Self::Donor { .. } => "donor",
             Self::Probe { .. } => "probe",
             Self::Attention {} => "attention",
             Self::Reference {} => "reference",
@@ -188,7 +192,7 @@ pub fn measure(
         Measurement::Scores { cuts } => crate::diagnostics::scores(subject, cuts),
         Measurement::Chain {} => chain::chain(&mut rig(&[])?, subject, &ChainOptions::default()),
         Measurement::Masking { windows } => memory::masking(subject, windows),
-        Measurement::Donor {} => memory::donor(subject),
+        Measurement::Donor { memories } => memory::donor(subject, memories),
         Measurement::Probe { common, target, token, stored } => {
             if *common && reference.is_none() {
                 let what = "a probe on common inputs needs a reference subject";
@@ -228,7 +232,7 @@ mod tests {
             Measurement::Scores { cuts: vec![] },
             Measurement::Chain {},
             Measurement::Masking { windows: vec![1] },
-            Measurement::Donor {},
+            Measurement::Donor { memories: vec!["block0".to_owned()] },
             Measurement::Probe { common: true, target: None, token: None, stored: None },
             Measurement::Attention {},
             Measurement::Reference {},

@@ -164,6 +164,11 @@ impl Program {
         self.caches.iter().map(|c| c.name.as_str())
     }
 
+    /// Names of everything that is stored for later steps: caches, then registers.
+    pub fn memory_names(&self) -> impl Iterator<Item = &str> {
+        self.cache_names().chain(self.registers.iter().map(|register| register.name.as_str()))
+    }
+
     /// Whether something is stored for later steps.
     pub fn has_memory(&self) -> bool {
         !self.caches.is_empty() || !self.registers.is_empty()

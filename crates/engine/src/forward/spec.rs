@@ -9,6 +9,7 @@ use backcut_kernels::Real;
 use backcut_text::Hinted;
 
 use crate::compile::program::Program;
+use crate::cut::stands_for;
 use crate::forward::rollout::Rollout;
 use crate::trace::Site;
 
@@ -82,6 +83,15 @@ pub struct Donor<R> {
     pub rollout: Arc<Rollout<R>>,
     /// Row `r` reads the memory of the donor's row `rows[r]`.
     pub rows: Vec<usize>,
+    /// Caches and registers that are the donor's, by the beginnings or ends of their dotted names; all if empty.
+    pub memories: Vec<String>,
+}
+
+impl<R> Donor<R> {
+    /// Whether the memory of this name is the donor's.
+    pub(crate) fn gives(&self, name: &str) -> bool {
+        self.memories.is_empty() || self.memories.iter().any(|part| stands_for(part, name))
+    }
 }
 
 /// Everything that changes the forward. The default changes nothing.
@@ -179,6 +189,14 @@ pub enum ForwardError {
     /// Wrong donor.
     #[error("the donor does not fit: {0}")]
     Donor(&'static str),
+    /// A memory of the donor's that the program has not.
+    #[error("the donor is to give `{name}`, and the program stores {}", known.join(", "))]
+    DonorMemory {
+        /// The name asked for.
+        name: String,
+        /// Caches and registers of the program.
+        known: Vec<String>,
+    },
 }
 
 impl Hinted for ForwardError {
@@ -197,6 +215,9 @@ impl Hinted for ForwardError {
             Self::UnknownSite { .. } => "name a tap in the trace with trace.tap(name, value)",
             Self::FedSteps { .. } => "name at least one step, and none after the last",
             Self::FedTwice(_) => "feed a site over one range of steps",
+            Self::DonorMemory { .. } => {
+                "name a cache or a register, or the beginning or end of its dotted name"
+            }
             Self::Donor(_) => "use a finished rollout of the same program, rows and steps",
         }
         .into()
@@ -285,6 +306,11 @@ impl<R: Real> Donor<R> {
         }
         if rollout.row_loss().is_none() {
             return Err(ForwardError::Donor("it was not rolled yet"));
+        }
+        let known: Vec<String> = program.memory_names().map(str::to_owned).collect();
+        let is_unknown = |part: &&String| !known.iter().any(|name| stands_for(part, name));
+        if let Some(name) = self.memories.iter().find(is_unknown).cloned() {
+            return Err(ForwardError::DonorMemory { name, known });
         }
         Ok(())
     }

@@ -140,7 +140,8 @@ impl Operation for Attend {
         let shape = attended.shape;
         attended.cache.put(isa, shape, t, width, at.value(self.key), at.value(self.value));
         attended.read(isa, spec.reads_at(t), t, width, at.value(self.q), at.out);
-        if let Some(donor) = &spec.donor {
+        let name = &now.model.program().caches[self.cache].name;
+        if let Some(donor) = spec.donor.as_ref().filter(|donor| donor.gives(name)) {
             let from = &donor.rollout.caches[self.cache];
             attended.cache.graft(shape, &from.cache, from.shape, &donor.rows, t);
         }

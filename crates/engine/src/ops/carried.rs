@@ -51,7 +51,8 @@ impl Operation for Register {
     fn forward<R: Real>(&self, now: Forward<'_, R>) {
         let Rollout { step, spec, initial_registers, .. } = now.rollout;
         let carried = &now.model.program().registers()[self.0];
-        carry(step, carried, now.at.t, &initial_registers[self.0], spec.donor.as_ref());
+        let donor = spec.donor.as_ref().filter(|donor| donor.gives(&carried.name));
+        carry(step, carried, now.at.t, &initial_registers[self.0], donor);
     }
 
     fn backward<R: Real>(&self, _now: Backward<'_, R>) {}

@@ -53,7 +53,7 @@ fn states(rollout: &Rollout<f32>) -> Vec<u32> {
 fn a_donor_equal_to_the_recipient_changes_nothing() {
     let model = model();
     let own = rolled(&model, None);
-    let donor = Donor { rollout: Arc::new(own.clone()), rows: vec![0, 1, 2] };
+    let donor = Donor { rollout: Arc::new(own.clone()), rows: vec![0, 1, 2], memories: vec![] };
     assert_eq!(states(&rolled(&model, Some(donor))), states(&own));
 }
 
@@ -61,7 +61,7 @@ fn a_donor_equal_to_the_recipient_changes_nothing() {
 fn another_rows_memory_changes_every_later_step_and_not_the_first() {
     let model = model();
     let own = rolled(&model, None);
-    let donor = Donor { rollout: Arc::new(own.clone()), rows: vec![1, 2, 0] };
+    let donor = Donor { rollout: Arc::new(own.clone()), rows: vec![1, 2, 0], memories: vec![] };
     let (own, other) = (states(&own), states(&rolled(&model, Some(donor))));
     let step = ROWS * 2;
     assert_eq!(own[..step], other[..step], "nothing was stored before the first step");
@@ -73,12 +73,37 @@ fn another_rows_memory_changes_every_later_step_and_not_the_first() {
 }
 
 #[test]
+fn a_donor_gives_the_memories_that_are_named_and_no_other() {
+    let model = model();
+    let own = rolled(&model, None);
+    let given = |memories: &[&str]| {
+        let memories = memories.iter().map(|name| (*name).to_owned()).collect();
+        let donor = Donor { rollout: Arc::new(own.clone()), rows: vec![1, 2, 0], memories };
+        states(&rolled(&model, Some(donor)))
+    };
+    let (cache, register) = (given(&["memory"]), given(&["h"]));
+    assert_ne!(cache, register);
+    assert_ne!(cache, given(&[]));
+    assert_ne!(register, given(&[]));
+    assert_eq!(given(&["h", "memory"]), given(&[]));
+    let memories = vec!["memory".to_owned(), "keys".to_owned()];
+    let donor = Donor { rollout: Arc::new(own.clone()), rows: vec![1, 2, 0], memories };
+    let spec = ForwardSpec { donor: Some(donor), ..ForwardSpec::default() };
+    let refused = cpu::<f32>().rollout(model.program(), ROWS, STEPS, spec).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the donor is to give `keys`, and the program stores memory, h"
+    );
+}
+
+#[test]
 fn what_a_donor_makes_meaningless_is_refused() {
     let model = model();
     let own = rolled(&model, None);
     let donor = |rollout: &Rollout<f32>, rows: Vec<usize>| Donor {
         rollout: Arc::new(rollout.clone()),
         rows,
+        memories: vec![],
     };
     let reader = rolled(&model, Some(donor(&own, vec![1, 2, 0])));
     let mut workspace = cpu().workspace(&own, &[Cut::FF]).unwrap();

@@ -20,6 +20,9 @@ use crate::subject::Subject;
 /// Seed and name of the stream that the derangement is drawn from.
 const DERANGEMENT: (u64, &str) = (0, "measure/donor");
 
+/// What findings call it.
+const PART: &str = "derangement";
+
 /// The recorded derangement of a panel: row `i` reads the history of row `panel_derangement(n)[i]`.
 /// `None` for a panel of one trajectory, which has no other.
 pub fn panel_derangement(rows: usize) -> Option<Vec<usize>> {
@@ -27,22 +30,26 @@ pub fn panel_derangement(rows: usize) -> Option<Vec<usize>> {
     Stream::new(seed, name).at(0, 0).derangement(rows)
 }
 
-/// The intervention with the recorded derangement.
-pub fn donor(subject: &Subject) -> Result<Vec<Finding>, MeasureError> {
+/// The intervention with the recorded derangement, in some memories or (if none is named) in all.
+pub fn donor(subject: &Subject, memories: &[String]) -> Result<Vec<Finding>, MeasureError> {
     let rows = subject.system.panel_rows();
     let donors = panel_derangement(rows).ok_or_else(|| {
         MeasureError::Unfit(format!("a panel of {rows} trajectory has no donors"))
     })?;
     let (seed, name) = DERANGEMENT;
-    let mut findings = donor_with(subject, &donors)?;
-    for finding in findings.iter_mut().filter(|f| f.note.is_empty() && f.part == "derangement") {
+    let mut findings = donor_with(subject, &donors, memories)?;
+    for finding in findings.iter_mut().filter(|f| f.note.is_empty() && f.part.starts_with(PART)) {
         finding.note = format!("stream `{name}`, seed {seed}, {rows} trajectories");
     }
     Ok(findings)
 }
 
 /// The intervention with chosen donors, a permutation of the panel's rows.
-pub fn donor_with(subject: &Subject, donors: &[usize]) -> Result<Vec<Finding>, MeasureError> {
+pub fn donor_with(
+    subject: &Subject,
+    donors: &[usize],
+    memories: &[String],
+) -> Result<Vec<Finding>, MeasureError> {
     let (system, model) = (subject.system, panel::model(subject)?);
     let rows = system.panel_rows();
     let mut seen = vec![false; rows];
@@ -63,7 +70,11 @@ pub fn donor_with(subject: &Subject, donors: &[usize]) -> Result<Vec<Finding>, M
         let mut errors = vec![0.0; count];
         system.row_errors(&rollout, &mut errors);
         own.iter().zip(&errors).for_each(|(&row, &error)| base[row] = error);
-        let history = Donor { rollout: Arc::new(rollout), rows: (0..count).collect() };
+        let history = Donor {
+            rollout: Arc::new(rollout),
+            rows: (0..count).collect(),
+            memories: memories.to_vec(),
+        };
         let spec = ForwardSpec { donor: Some(history), ..system.spec() };
         match panel::roll_group(subject, &model, (first, count), spec) {
             Ok(rollout) => system.row_errors(&rollout, &mut changed[first..first + count]),
@@ -74,7 +85,10 @@ pub fn donor_with(subject: &Subject, donors: &[usize]) -> Result<Vec<Finding>, M
         }
     }
     let base = Panel::new(base);
-    let part = "derangement";
+    let part = match memories {
+        [] => PART.to_owned(),
+        named => format!("{PART}: {}", named.join(" ")),
+    };
     let mut findings = vec![Finding::new("panel.error", "", "all", base.mean)];
     let quantities = ["donor.error", "donor.cost", "donor.relative"];
     let values = if let Some(why) = failure {
@@ -85,7 +99,7 @@ pub fn donor_with(subject: &Subject, donors: &[usize]) -> Result<Vec<Finding>, M
         [Ok(changed.mean), Ok(changed.mean - base.mean), relative]
     };
     for (quantity, value) in quantities.into_iter().zip(values) {
-        findings.push(found(quantity, part, value));
+        findings.push(found(quantity, &part, value));
     }
     Ok(findings)
 }

@@ -29,23 +29,27 @@ const BUFFER: usize = 1 << 16;
 pub trait Stored: Real {
     /// What the file calls it.
     const DTYPE: Dtype;
-    /// From its bytes, the lowest first.
-    fn from_bytes(bytes: &[u8]) -> Self;
+    /// Appends numbers from their bytes, the lowest first; whether all are finite.
+    fn append(bytes: &[u8], values: &mut Vec<Self>) -> bool;
 }
 
-impl Stored for f32 {
-    const DTYPE: Dtype = Dtype::F32;
-    fn from_bytes(bytes: &[u8]) -> Self {
-        Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
-    }
+/// Plain loops without a way out, which the compiler turns into wide ones.
+macro_rules! stored {
+    ($type:ty, $dtype:expr) => {
+        impl Stored for $type {
+            const DTYPE: Dtype = $dtype;
+
+            fn append(bytes: &[u8], values: &mut Vec<Self>) -> bool {
+                let (words, _) = bytes.as_chunks();
+                values.extend(words.iter().map(|word| Self::from_le_bytes(*word)));
+                values.iter().fold(true, |all, value| all & value.is_finite())
+            }
+        }
+    };
 }
 
-impl Stored for f64 {
-    const DTYPE: Dtype = Dtype::F64;
-    fn from_bytes(bytes: &[u8]) -> Self {
-        Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
-    }
-}
+stored!(f32, Dtype::F32);
+stored!(f64, Dtype::F64);
 
 /// A file in one of two precisions.
 #[derive(Debug)]
@@ -183,11 +187,9 @@ impl<R: Stored> GradientFile<R> {
         read.map_err(|error| wrong(format!("`{family}/{name}`: {error}"), WRITE_AGAIN))?;
         place.start = from;
         place.buffer.clear();
-        place.buffer.extend(bytes.chunks_exact(size_of::<R>()).map(R::from_bytes));
-        let is_finite = |value: &R| value.to_f64().is_finite();
-        if !place.buffer.iter().all(is_finite)
-            && let Some(odd) = place.buffer.iter().position(|value| !is_finite(value))
-        {
+        let are_finite = R::append(bytes, &mut place.buffer);
+        let is_odd = |value: &R| !value.to_f64().is_finite();
+        if !are_finite && let Some(odd) = place.buffer.iter().position(is_odd) {
             let (index, value) = (from + odd - range.start, place.buffer[odd].to_f64());
             let what = format!("`{family}/{name}`: number {index} is {value}");
             return Err(wrong(what, "find out where it comes from: there is nothing to compare"));

@@ -68,7 +68,7 @@ fn a_donor_equal_to_the_recipient_changes_nothing() {
     let state = state(&system, 6);
     let subject = subject(&system, &state);
     let own: Vec<usize> = (0..256).collect();
-    let findings = donor_with(&subject, &own).unwrap();
+    let findings = donor_with(&subject, &own, &[]).unwrap();
     let base = value(&findings, "panel.error", "all");
     assert_eq!(value(&findings, "donor.error", "derangement").to_bits(), base.to_bits());
     assert_eq!(value(&findings, "donor.relative", "derangement"), 0.0);
@@ -81,7 +81,7 @@ fn another_history_changes_the_error_and_donors_are_a_fixed_derangement() {
     let system = config("hidden").check().unwrap();
     let state = state(&system, 7);
     let subject = subject(&system, &state);
-    let findings = measure(&Measurement::Donor {}, &subject, None).unwrap();
+    let findings = measure(&Measurement::Donor { memories: vec![] }, &subject, None).unwrap();
     assert_ne!(value(&findings, "donor.cost", "derangement"), 0.0);
     let donors = panel_derangement(256).unwrap();
     assert!(donors.iter().enumerate().all(|(row, donor)| row != *donor));
@@ -90,7 +90,27 @@ fn another_history_changes_the_error_and_donors_are_a_fixed_derangement() {
     let noted = findings.iter().find(|f| f.quantity == "donor.cost").unwrap();
     assert!(noted.note.contains("measure/donor"), "{}", noted.note);
     let twice = vec![0; 256];
-    assert!(matches!(donor_with(&subject, &twice), Err(MeasureError::Unfit(_))));
+    assert!(matches!(donor_with(&subject, &twice, &[]), Err(MeasureError::Unfit(_))));
+}
+
+#[test]
+fn a_donor_of_one_layer_costs_something_else_than_one_of_both() {
+    let system = config("hidden").check().unwrap();
+    let state = state(&system, 7);
+    let cost = |memories: &[&str]| {
+        let memories: Vec<String> = memories.iter().map(|name| (*name).to_owned()).collect();
+        let part = std::iter::once("derangement").chain((!memories.is_empty()).then_some(":"));
+        let part = part.collect::<String>()
+            + &memories.iter().map(|m| format!(" {m}")).collect::<String>();
+        let findings = measure(&Measurement::Donor { memories }, &subject(&system, &state), None);
+        findings.map(|findings| value(&findings, "donor.cost", &part))
+    };
+    let (first, second, both) = (cost(&["block0"]), cost(&["block1"]), cost(&[]).unwrap());
+    assert!(
+        first.unwrap().to_bits() != both.to_bits() && second.unwrap().to_bits() != both.to_bits()
+    );
+    assert_eq!(cost(&["block0", "block1"]).unwrap().to_bits(), both.to_bits());
+    assert!(cost(&["block7"]).unwrap_err().to_string().contains("block7"));
 }
 
 #[test]
@@ -98,7 +118,8 @@ fn a_memoryless_policy_is_indifferent_to_donors() {
     let config = QuadrotorConfig { window: NonZeroUsize::new(1), ..config("hidden") };
     let system = config.check().unwrap();
     let state = state(&system, 8);
-    let findings = measure(&Measurement::Donor {}, &subject(&system, &state), None).unwrap();
+    let findings =
+        measure(&Measurement::Donor { memories: vec![] }, &subject(&system, &state), None).unwrap();
     assert_eq!(value(&findings, "donor.cost", "derangement"), 0.0);
 }
 

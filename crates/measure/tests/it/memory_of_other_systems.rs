@@ -33,9 +33,9 @@ fn a_registers_history_can_be_given_but_not_masked() {
     let state = state(vec![-0.3, -0.8, -0.4, 0.8, 0.3]);
     let subject = subject(&system, &state);
     let own: Vec<usize> = (0..PANEL_ROWS).collect();
-    let same = donor_with(&subject, &own).unwrap();
+    let same = donor_with(&subject, &own, &[]).unwrap();
     assert_eq!(find(&same, "donor.cost").value, Some(0.0));
-    let other = donor(&subject).unwrap();
+    let other = donor(&subject, &[]).unwrap();
     assert!(find(&other, "donor.cost").value.unwrap() > 0.0, "{other:?}");
     let masked = measure(&Measurement::Masking { windows: vec![1] }, &subject, None);
     assert!(masked.unwrap_err().to_string().contains("register"));

@@ -103,10 +103,10 @@ fn a_donor_that_is_oneself_changes_nothing_though_its_prefix_was_fed() {
     let subject = subject(&system, &state);
     let rows = System::<f32>::panel_rows(&system);
     let own: Vec<usize> = (0..rows).collect();
-    let found = donor_with(&subject, &own).unwrap();
+    let found = donor_with(&subject, &own, &[]).unwrap();
     assert_eq!(value(&found, "donor.cost", "", "derangement"), 0.0);
     let next: Vec<usize> = (1..rows).chain([0]).collect();
-    let found = donor_with(&subject, &next).unwrap();
+    let found = donor_with(&subject, &next, &[]).unwrap();
     assert!(value(&found, "donor.cost", "", "derangement") != 0.0);
     // The unperturbed errors are those of the panel, in whatever order they were rolled.
     let panel = measure(&Measurement::Reference {}, &subject, None).unwrap();

@@ -23,6 +23,8 @@ pub struct Judged {
     pub contrast: String,
     /// Its expression over cells.
     pub expression: String,
+    /// The side that was predicted, if one was.
+    pub direction: Option<String>,
     /// How many sources it rests on.
     pub sources: Option<u64>,
     /// The estimate.
@@ -62,6 +64,7 @@ impl From<AnalysisRow> for Judged {
             family: row.family,
             contrast: row.contrast,
             expression: row.expression,
+            direction: row.direction,
             sources: row.sources,
             mean: row.mean,
             lower: row.lower,
@@ -88,6 +91,7 @@ impl From<AgreementRow> for Judged {
             family: row.quantity,
             contrast: row.ordering,
             expression: String::new(),
+            direction: None,
             sources: None,
             mean: Some(row.value.0),
             lower: Some(row.lower.0),
@@ -111,6 +115,17 @@ impl Judged {
     /// The interval, if both ends are there.
     pub fn interval(&self) -> Option<[f64; 2]> {
         Some([self.lower?, self.upper?])
+    }
+
+    /// The estimate with its interval, or with the one end that a one-sided bound has.
+    pub fn estimate(&self) -> String {
+        let mean = |mean| crate::format::estimate(mean, self.interval());
+        let mean = self.mean.map_or_else(|| crate::format::NONE.to_owned(), mean);
+        match (self.lower, self.upper) {
+            (None, Some(upper)) => format!("{mean} (upper {})", crate::format::number(upper)),
+            (Some(lower), None) => format!("{mean} (lower {})", crate::format::number(lower)),
+            _ => mean,
+        }
     }
 
     /// Sources that agree, of how many.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Table;
 use crate::escape::csv;
-use crate::format::{NONE, estimate, exact, minus, number, p_value};
+use crate::format::{NONE, exact, minus, p_value};
 use crate::results::{Judged, Study};
 
 pub fn contrasts(studies: &[&Study]) -> Table {
@@ -60,12 +60,6 @@ pub fn contrasts(studies: &[&Study]) -> Table {
 }
 
 fn cells(study: &str, row: &Judged) -> Vec<String> {
-    let mean = row.mean.map_or_else(|| NONE.to_owned(), |mean| estimate(mean, row.interval()));
-    let ends = match (row.interval(), row.lower, row.upper) {
-        (Some(_), ..) | (None, None, None) => String::new(),
-        (None, _, Some(upper)) => format!(" (upper {})", number(upper)),
-        (None, Some(lower), None) => format!(" (lower {})", number(lower)),
-    };
     let p = row.adjusted_p.map_or_else(|| NONE.to_owned(), |p| minus(&p_value(p)));
     let floor = row.floor.filter(|floor| *floor > 0.05).map_or_else(String::new, |floor| {
         format!(" (can not be below {})", minus(&p_value(floor)))
@@ -79,7 +73,7 @@ fn cells(study: &str, row: &Judged) -> Vec<String> {
     vec![
         study.to_owned(),
         name,
-        mean + &ends,
+        row.estimate(),
         format!("{} ({})", row.kind(), row.family),
         row.agreement(),
         p + &floor,

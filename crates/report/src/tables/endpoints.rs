@@ -1,5 +1,7 @@
 //! Means over sources: of errors, and of what was measured.
 
+use std::collections::BTreeMap;
+
 use super::Table;
 use crate::data::Data;
 use crate::estimate::Estimate;
@@ -27,6 +29,38 @@ pub fn endpoints(results: &Results, studies: &[&Study]) -> Table {
     }
     let columns = ["study", "arm", "condition", "error", "sources", "left out"];
     finish("endpoints", "Errors at the last update", &columns, rows, &data)
+}
+
+/// The same means as a grid, without intervals: one row per arm, one column per condition.
+pub fn grid(results: &Results, studies: &[&Study]) -> Table {
+    let mut conditions: Vec<&str> = Vec::new();
+    let (mut means, mut data) = (BTreeMap::new(), Data::default());
+    let mut places: Vec<(&str, &str)> = Vec::new();
+    for study in studies {
+        let unit = study.error_words().unit;
+        for (condition, arm, e) in figures::cells(results, study) {
+            data.mean(&study.name, arm, condition, &e, &unit);
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
+            }
+            let place = (study.name.as_str(), arm);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+            means.insert((place, condition), estimate(e.mean, None));
+        }
+    }
+    let row = |place: &(&str, &str)| {
+        let cell = |condition| means.get(&(*place, condition)).map_or(NONE, String::as_str);
+        let cells = conditions.iter().map(|condition| cell(*condition).to_owned());
+        [place.0.to_owned(), place.1.to_owned()].into_iter().chain(cells).collect()
+    };
+    let rows = places.iter().map(row).collect();
+    let columns: Vec<&str> =
+        ["study", "arm"].into_iter().chain(conditions.iter().copied()).collect();
+    let mut made = finish("means", "Errors at the last update", &columns, rows, &data);
+    made.notes[0] = "Means over sources; the table of endpoints has their intervals.".to_owned();
+    made
 }
 
 pub fn measured(results: &Results, studies: &[&Study]) -> Table {

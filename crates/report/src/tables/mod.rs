@@ -3,6 +3,7 @@
 mod contrasts;
 mod endpoints;
 mod freezes;
+mod predictions;
 mod units;
 mod write;
 
@@ -33,7 +34,9 @@ pub struct Table {
 pub const TABLES: &[(&str, &str)] = &[
     ("contrasts", "every contrast that a study judged"),
     ("endpoints", "errors at the last update, by arm and condition"),
+    ("means", "errors at the last update: arms down, conditions across"),
     ("measurements", "what was measured at kept states"),
+    ("predictions", "the contrasts that name a direction: predicted and found"),
     ("units", "units of work by study and state; failed and missing ones"),
 ];
 
@@ -46,7 +49,9 @@ pub fn table(results: &Results, name: &str, study: Option<&str>) -> Result<Table
     let mut made = match name {
         "contrasts" => contrasts::contrasts(&studies),
         "endpoints" => endpoints::endpoints(results, &studies),
+        "means" => endpoints::grid(results, &studies),
         "measurements" => endpoints::measured(results, &studies),
+        "predictions" => predictions::predictions(&studies),
         "units" => units::units(&studies),
         _ => {
             return Err(ReportError::unknown("table", name, TABLES.iter().map(|(name, _)| *name)));

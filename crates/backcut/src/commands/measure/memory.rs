@@ -52,7 +52,7 @@ fn donors(rows: usize) -> String {
 fn of_state(states: &States, state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
     let mut measurements = vec![
         Measurement::Masking { windows: windows.to_vec() },
-        Measurement::Donor {},
+        Measurement::Donor { memories: vec![] },
         Measurement::Attention {},
     ];
     measurements.extend(state.restored.built.latent.map(|latent| {
