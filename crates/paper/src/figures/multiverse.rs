@@ -10,7 +10,7 @@ use crate::multiverse::{Claim, Design, Outcome, STUDY, claims};
 /// Height of one level's line beneath a curve.
 const LINE: f64 = 11.0;
 /// Room for the levels' names.
-const NAMES: f64 = 118.0;
+const NAMES: f64 = 136.0;
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let all = claims(results);
