@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use backcut_engine::Cut;
 use backcut_measure::Measurement;
-use backcut_systems::{Optimizer, Quantity, Stream, SystemChoice};
+use backcut_systems::{Optimizer, Quantity, Stream, SystemChoice, change};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -179,7 +179,7 @@ impl ArmForm {
         for &condition in &self.conditions {
             let mut choice = grid.conditions.get(condition)?.1.clone();
             if let Value::Object(own) = &mut choice.settings {
-                own.extend(self.settings.iter().map(|(k, v)| (k.clone(), v.clone())));
+                change(own, &self.settings);
             }
             systems.insert(condition, choice);
         }
