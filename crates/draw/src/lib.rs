@@ -44,7 +44,7 @@ pub use drawing::{Drawing, Key, Panel};
 pub use palette::{Palette, Series, page_variables, rules};
 pub use plot::{Axis, Plot, PlotSpec};
 pub use rows::{Mark, Row, Rows};
-pub use scale::range;
+pub use scale::{Scale, range, ticks};
 pub use width::{shorten, width_of};
 
 /// The width of a panel.
