@@ -7,7 +7,7 @@
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_engine::oracle::{OracleInputs, OracleSpec, Random, interpret, random_direction};
 use backcut_engine::{Cpu, Cut, Executor, Program, Rollout};
 use backcut_study::Tools;
@@ -16,8 +16,8 @@ use backcut_text::thousands;
 use serde::Serialize;
 
 use super::case::{Case, ORACLE_TOLERANCE, compare, within};
-use super::{Args, MAX_TAPE};
-use crate::common::{described, print};
+use super::{Args, MAX_TAPE, TONES};
+use crate::common::{described, print_json, print_judged};
 use crate::exit::{Told as _, Verdict, user};
 
 /// An error of FF along a direction beyond this is worth a note.
@@ -69,11 +69,11 @@ pub fn run(name: &str, args: &Args, tools: Tools) -> Result<Verdict> {
     let choice = SystemChoice::new(name, serde_json::Map::new());
     let built = args.settings.over(&choice, tools.catalogue)?;
     let findings = examine(built.double(), described(&built), args)?;
-    print(if args.json {
-        serde_json::to_string_pretty(&findings).context("failed to write JSON")? + "\n"
+    if args.json {
+        print_json(&findings)?;
     } else {
-        findings.text(args.seed)
-    })?;
+        print_judged(findings.text(args.seed), TONES)?;
+    }
     Ok(if findings.problems.is_empty() { Verdict::Fine } else { Verdict::Failed })
 }
 
