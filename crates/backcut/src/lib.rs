@@ -34,7 +34,7 @@ mod shape;
 pub use serde;
 
 #[derive(Parser)]
-#[command(name = "backcut", version, about, arg_required_else_help = true)]
+#[command(name = "backcut", version, about, arg_required_else_help = true, max_term_width = 140)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -61,16 +61,16 @@ pub const VERDICTS: Tones = &[
     ("not confirmed by the exact test", Tone::Open),
 ];
 
-/// How lines begin that are no data.
-const LEADS: Tones = &[
+/// How messages begin.
+const MESSAGES: Tones = &[
     ("error:", Tone::Bad),
     ("internal error:", Tone::Bad),
-    ("problem:", Tone::Bad),
     ("FAILED", Tone::Bad),
-    ("failed:", Tone::Bad),
     ("warning:", Tone::Open),
     ("hint:", Tone::Advice),
 ];
+/// How lines of data begin that somebody should look at. `error:` is no such word: an error may be what is measured.
+const LINES: Tones = &[("problem:", Tone::Bad), ("FAILED", Tone::Bad), ("failed:", Tone::Bad)];
 /// How lines begin that are dim as a whole.
 const ASIDES: [&str; 2] = ["note:", "-: "];
 
@@ -109,8 +109,17 @@ pub fn fitted(text: &str, columns: usize) -> String {
     out
 }
 
-/// Colours leads, asides and the words of a command.
+/// Colours what a command prints: how lines begin, asides, and the command's own words.
 pub fn painted(text: &str, tones: Tones) -> String {
+    coloured(text, LINES, tones)
+}
+
+/// Colours a message.
+pub fn message(text: &str) -> String {
+    coloured(text, MESSAGES, &[])
+}
+
+fn coloured(text: &str, leads: Tones, tones: Tones) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut aside: Option<usize> = None; // how far a note is indented that may go on
     for line in text.split_inclusive('\n') {
@@ -120,7 +129,7 @@ pub fn painted(text: &str, tones: Tones) -> String {
         let starts = ASIDES.iter().any(|lead| body.starts_with(lead));
         let goes_on = !body.is_empty() && aside.is_some_and(|note| indent > note);
         aside = if starts { Some(indent) } else { aside.filter(|_| goes_on) };
-        let lead = LEADS.iter().find(|(lead, _)| body.starts_with(lead));
+        let lead = leads.iter().find(|(lead, _)| body.starts_with(lead));
         let shown = if aside.is_some() {
             Tone::Aside.paint(body)
         } else if let Some((lead, tone)) = lead {
@@ -164,7 +173,10 @@ mod tests {
 
     /// Colours as letters in angle brackets.
     fn seen(text: &str) -> String {
-        let text = painted(text, TONES);
+        letters(&painted(text, TONES))
+    }
+
+    fn letters(text: &str) -> String {
         text.replace("\x1b[32m", "<g>")
             .replace("\x1b[1m\x1b[31m", "<r>")
             .replace("\x1b[36m", "<c>")
@@ -177,9 +189,10 @@ mod tests {
         assert_eq!(seen("sound, soundly re-sound\n"), "<g>sound</>, soundly re-sound\n");
         assert_eq!(seen("it is not sound"), "it is <r>not sound</>");
         assert_eq!(
-            seen("error: no sound\nhint: x\n"),
-            "<r>error:</> no <g>sound</>\n<c>hint:</> x\n"
+            seen("error: 0.5 m\nproblem: sound\n"),
+            "error: 0.5 m\n<r>problem:</> <g>sound</>\n"
         );
+        assert_eq!(letters(&message("error: sound\nhint: x")), "<r>error:</> sound\n<c>hint:</> x");
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub fn text(text: fmt::Arguments<'_>, end: &str) -> Result<()> {
 /// Writes text whose words mean something. Use [`judged!`].
 pub fn toned(text: fmt::Arguments<'_>, end: &str, tones: Tones) -> Result<()> {
     let text = escape::lines(&text.to_string()) + end;
-    let shown = shown(&text, tones, look::terminal(&io::stdout()), &io::stdout());
+    let columns = look::terminal(&io::stdout());
+    let shown = shown(&text, columns, &io::stdout(), |text| look::painted(text, tones));
     if shown == text {
         raw(text)
     } else {
@@ -64,10 +65,15 @@ pub fn toned(text: fmt::Arguments<'_>, end: &str, tones: Tones) -> Result<()> {
 }
 
 /// Harmless text as a stream shows it.
-fn shown(text: &str, tones: Tones, columns: Option<usize>, stream: &impl RawStream) -> String {
+fn shown(
+    text: &str,
+    columns: Option<usize>,
+    stream: &impl RawStream,
+    paint: impl Fn(&str) -> String,
+) -> String {
     let text = columns.map_or_else(|| text.to_owned(), |columns| look::fitted(text, columns));
     let is_plain = AutoStream::choice(stream) == ColorChoice::Never;
-    if is_plain { text } else { look::painted(&text, tones) }
+    if is_plain { text } else { paint(&text) }
 }
 
 /// Writes a line of JSON; characters that would act on a terminal are escaped as JSON has it.
@@ -90,7 +96,7 @@ pub fn message(text: fmt::Arguments<'_>) {
 /// A message as it looks at the terminal, for whoever draws there and must print it above a bar.
 pub fn beside_a_bar(text: &str) -> String {
     let text = escape::lines(text);
-    shown(&text, &[], look::terminal(&io::stderr()), &io::stderr())
+    shown(&text, look::terminal(&io::stderr()), &io::stderr(), look::message)
 }
 
 /// What is still held back goes out.

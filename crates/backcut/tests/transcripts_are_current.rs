@@ -104,7 +104,8 @@ fn run(guide: &str, folder: &Path) -> (Vec<String>, String) {
         let (block, after) = body.split_once("\n```").expect("a block ends");
         let mut shown = block.to_owned();
         let first = block.lines().next().unwrap_or_default();
-        if let ("toml", Some(name)) = (kind, first.strip_prefix("# ").filter(|n| !n.contains(' '))) {
+        if let ("toml", Some(name)) = (kind, first.strip_prefix("# ").filter(|n| !n.contains(' ')))
+        {
             std::fs::write(folder.join(name), block).unwrap();
         }
         if kind == "console" {

@@ -8,6 +8,7 @@
 //! `--system NAME` asks the same of a system's own program, and looks at what its author may have got
 //! wrong: see [`system`].
 
+mod batch;
 mod case;
 mod system;
 

@@ -296,7 +296,8 @@ fn table(plan: &Plan, summary: &Summary) -> String {
     let Quantity { name, unit } = plan.built.error;
     let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
     let mut lines = vec![format!("error: {name}, on the panel{unit}")];
-    let beside = if paper.is_some() { "   paper's FF difference" } else { "" };
+    let is_compared = paper.is_some() && summary.panels.iter().any(|(update, _)| *update == 1000);
+    let beside = if is_compared { "   paper's FF difference" } else { "" };
     lines.push(format!("{:>8} {:>12}{beside}", "update", "error"));
     for (update, panel) in &summary.panels {
         // The paper's figures belong to the end of its runs, 1000 updates.

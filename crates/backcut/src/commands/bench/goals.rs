@@ -104,14 +104,13 @@ pub fn text(goals: &[Goal], noise: f64) -> String {
     }
     let _ = writeln!(
         out,
-        "noise: half of the FF updates took within {:.1}% of their median; what misses by",
+        "noise: half of the FF updates took within {:.1}% of their median, which is the\nmargin of \
+         every verdict on a time",
         100.0 * noise
     );
-    out += "less is open, not missed";
     if noise > BUSY {
-        out += ". This machine is busy: repeat it when it is quiet";
+        out += "this machine is busy: repeat it when it is quiet\n";
     }
-    out.push('\n');
     out
 }
 

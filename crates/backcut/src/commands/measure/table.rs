@@ -97,6 +97,36 @@ impl Table {
         Self { has_words: true, ..Self::new(head) }
     }
 
+    /// How wide all columns beside each other are.
+    fn width(&self) -> usize {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        (0..columns).map(|column| 2 + self.widest(column)).sum()
+    }
+
+    fn widest(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.map(|c| c.chars().count()).max().unwrap_or(0)
+    }
+
+    /// Rows of words that are too long for columns: each under its first cell, one cell per line.
+    fn records(&self, available: usize) -> String {
+        let Some((head, rows)) = self.rows.split_first() else { return String::new() };
+        let name = head.iter().skip(1).map(|h| h.chars().count()).max().unwrap_or(0);
+        let mut out = String::new();
+        for row in rows {
+            let first = row.first().map_or("", String::as_str);
+            out += &backcut_text::wrapped(&format!("  {first}"), available, 4);
+            for (head, cell) in head.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty()) {
+                out += &backcut_text::wrapped(
+                    &format!("    {head:<name$}  {cell}"),
+                    available,
+                    name + 6,
+                );
+            }
+        }
+        out
+    }
+
     /// Whether a column goes to the left.
     fn is_left(&self, column: usize) -> bool {
         let is_number = |cell: &String| {
@@ -115,12 +145,11 @@ impl Table {
     /// The text. Columns that do not fit the terminal's width follow below, under their own heads.
     pub fn text(&self) -> String {
         let available = look::columns();
+        if self.has_words && self.width() > available {
+            return self.records(available);
+        }
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widest = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|c| c.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(widest).collect();
+        let widths: Vec<usize> = (0..columns).map(|column| self.widest(column)).collect();
         let mut out = String::new();
         let mut from = 1;
         while from < columns || from == 1 {
@@ -190,6 +219,17 @@ mod tests {
             assert!(text.contains(&format!("column{i}")), "{text}");
         }
         assert_eq!(Table::new(["alone"]).text(), "  alone\n");
+    }
+
+    #[test]
+    fn rows_of_long_words_stand_one_below_the_other() {
+        let mut table = Table::of_words(["study", "why", "n"]);
+        table.row(["a", "short", "3"]);
+        assert_eq!(table.text(), "  study  why    n\n  a      short  3\n");
+        table.row(["b", &"word ".repeat(30), "4"]);
+        let text = table.text();
+        assert!(text.starts_with("  a\n    why  short\n    n    3\n  b\n    why  word"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= look::columns()), "{text}");
     }
 
     #[test]
