@@ -151,15 +151,13 @@ fn words(text: &str, tones: Tones) -> String {
         let whole = |word: &str| {
             rest.starts_with(word) && !rest[word.len()..].chars().next().is_some_and(is_part)
         };
-        match tones.iter().find(|(word, _)| !is_part(before) && whole(word)) {
-            Some((word, tone)) => {
-                out += &tone.paint(word);
-                (rest, before) = (&rest[word.len()..], word.chars().last().unwrap_or(' '));
-            }
-            None => {
-                out.push(first);
-                (rest, before) = (&rest[first.len_utf8()..], first);
-            }
+        let found = tones.iter().find(|(word, _)| !is_part(before) && whole(word));
+        if let Some((word, tone)) = found {
+            out += &tone.paint(word);
+            (rest, before) = (&rest[word.len()..], word.chars().last().unwrap_or(' '));
+        } else {
+            out.push(first);
+            (rest, before) = (&rest[first.len_utf8()..], first);
         }
     }
     out

@@ -40,6 +40,7 @@ impl Standing {
 
 /// A goal and how it stands.
 #[derive(Serialize, Clone, PartialEq, Debug)]
+#[expect(clippy::struct_field_names, reason = "the goal of a goal is called so in the JSON too")]
 pub struct Goal {
     what: &'static str,
     value: f64,

@@ -84,9 +84,9 @@ mod tests {
             ("c", "F_SG", 0.5),
         ];
         assert_eq!(
-            sentence(Look(&findings(&rows)), &GRADIENT),
-            "Against FF, KF changes the gradient most, by 100% of its length and 90\n\
-             degrees, and F_SG least, by 3.0% of its length and 60 degrees.\n"
+            sentence(Look(&findings(&rows)), &GRADIENT).replace('\n', " "),
+            "Against FF, KF changes the gradient most, by 100% of its length and 90 degrees, and F_SG \
+             least, by 3.0% of its length and 60 degrees. "
         );
         assert_eq!(
             sentence(Look(&findings(&rows[..2])), &GRADIENT),
