@@ -118,7 +118,7 @@ fn run(guide: &str, folder: &Path) -> (Vec<String>, String) {
                 }
                 now += &format!("$ {line}\n{}", if is_current { &shown } else { &printed });
             }
-            shown = now.trim_end().to_owned();
+            now.trim_end().clone_into(&mut shown);
         }
         written += &format!("{before}{kind}\n{shown}\n```");
         rest = after;
