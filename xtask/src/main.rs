@@ -7,6 +7,8 @@ use std::process::{Command, ExitCode};
 
 /// A program that some test starts, and the Debian package that holds it.
 const NEEDED: &[(&str, &str)] = &[
+    // What people see is tested at a pseudo-terminal.
+    ("script", "bsdutils"),
     // The kill-and-resume tests end processes from outside.
     ("kill", "procps"),
     // Building zstd, for Parquet tables.

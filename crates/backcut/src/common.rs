@@ -3,16 +3,18 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_study::EVALUATE_EVERY;
 use backcut_systems::{Built, Stream};
-use backcut_text::counted;
+use backcut_text::{counted, escape};
 use backcut_training::{Checkpoint, Precision, RunConfig, config};
+use serde::Serialize;
 
 use crate::exit::{Told as _, Verdict, user};
-use crate::say::out;
+use crate::look::Tones;
+use crate::say;
 
 /// Parses a cut as the user typed it.
 pub fn parse_cut(text: &str) -> Result<Cut> {
@@ -48,9 +50,26 @@ pub fn load(path: &Path) -> Result<Checkpoint> {
     Checkpoint::load(path).told()
 }
 
-/// Prints what a command found.
+/// Prints what a command found, for people.
 pub fn print(text: impl AsRef<str>) -> Result<Verdict> {
-    out!("{}", text.as_ref())?;
+    print_judged(text, &[])
+}
+
+/// The same with words that decide something.
+pub fn print_judged(text: impl AsRef<str>, tones: Tones) -> Result<Verdict> {
+    say::toned(format_args!("{}", text.as_ref()), "", tones)?;
+    Ok(Verdict::Fine)
+}
+
+/// Prints a document (Markdown, LaTeX, HTML, a graph) line by line as it would stand in a file.
+pub fn print_document(text: impl AsRef<str>) -> Result<Verdict> {
+    say::raw(escape::lines(text.as_ref()))?;
+    Ok(Verdict::Fine)
+}
+
+/// Prints JSON, one key per line.
+pub fn print_json(value: &impl Serialize) -> Result<Verdict> {
+    say::json(serde_json::to_string_pretty(value).context("failed to write JSON")?)?;
     Ok(Verdict::Fine)
 }
 

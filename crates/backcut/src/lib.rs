@@ -22,8 +22,10 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 mod commands;
 mod common;
 mod exit;
+mod look;
 mod optimizer;
 pub mod prelude;
+mod progress;
 mod say;
 mod settings;
 mod shape;
@@ -32,7 +34,7 @@ mod shape;
 pub use serde;
 
 #[derive(Parser)]
-#[command(name = "backcut", version, about, arg_required_else_help = true)]
+#[command(name = "backcut", version, about, arg_required_else_help = true, max_term_width = 140)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -40,11 +40,11 @@ fn every_measurement_prints_writes_and_defines() {
     let here = root.path();
     run(here);
     let state = "--checkpoint run/checkpoint-000003.safetensors";
-    let shown = fine(here, &format!("measure gradient {state} --out o"));
+    let shown = fine(here, &format!("measure gradient {state} --groups --out o"));
     for word in ["run@3", "F_SG", "KD vs KF", "block1.w_k", "cancellation", "resultant"] {
         assert!(shown.contains(word), "{word} in\n{shown}");
     }
-    let shown = fine(here, &format!("measure update {state} --out o"));
+    let shown = fine(here, &format!("measure update {state} --groups --out o"));
     for word in [
         "replay: bitwise (update 4",
         "applied update",

@@ -101,7 +101,15 @@ fn standard_output_that_is_full_is_told_and_what_was_done_is_kept() {
 #[test]
 fn a_reader_that_left_is_no_failure() {
     let desk = small_study();
-    for line in ["explain FF", "study plan s.toml", "study plan s.toml --json", "--help"] {
+    for line in [
+        "explain FF",
+        "study plan s.toml",
+        "study plan s.toml --json",
+        "--help",
+        "completions bash",
+        "man",
+        "report list",
+    ] {
         let output = desk.command(line).stdout(closed()).stderr(Stdio::piped()).output().unwrap();
         assert_eq!(output.status.code(), Some(141), "{line}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{line}");

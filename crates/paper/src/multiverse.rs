@@ -14,7 +14,7 @@ use backcut_text::format::number;
 /// The study whose tables are read.
 pub const STUDY: &str = "multiverse";
 
-const FILE: &str = include_str!("../../../studies/second/multiverse.toml");
+const FILE: &str = include_str!("../studies/second/multiverse.toml");
 
 /// Factors with their levels, and the universes' levels.
 #[derive(Clone, PartialEq, Debug)]

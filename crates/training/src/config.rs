@@ -11,13 +11,14 @@ use backcut_kernels::NUMERICS_VERSION;
 use backcut_systems::{Optimizer, Stream, SystemChoice};
 use backcut_text::Hinted;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::digest::sha256;
 use crate::trainer::Arm;
 
 /// The canonical JSON of a value: one definition for everything that is hashed.
 pub use backcut_ledger::canonical_value as canonical;
+
+pub use crate::differences::differences;
 
 /// Working precision of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -213,32 +214,9 @@ impl ValidRun {
     }
 }
 
-/// Where two JSON values differ: `path: ours here, theirs there`, one line each.
-pub fn differences(ours: &Value, theirs: &Value) -> Vec<String> {
-    let mut lines = Vec::new();
-    collect_differences("", ours, theirs, &mut lines);
-    lines
-}
-
-fn collect_differences(path: &str, ours: &Value, theirs: &Value, lines: &mut Vec<String>) {
-    if let (Value::Object(a), Value::Object(b)) = (ours, theirs) {
-        let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        for key in keys {
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            let side = |map: &serde_json::Map<String, Value>| map.get(key).cloned();
-            let (ours, theirs) = (side(a).unwrap_or_default(), side(b).unwrap_or_default());
-            collect_differences(&path, &ours, &theirs, lines);
-        }
-    } else if ours != theirs {
-        lines.push(format!("{path}: {} asked for, {} there", canonical(ours), canonical(theirs)));
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use backcut_systems::AdamWSettings;

@@ -24,6 +24,7 @@
 
 pub mod checkpoint;
 pub mod config;
+mod differences;
 mod digest;
 mod evaluate;
 mod folder;

@@ -6,9 +6,10 @@ use anyhow::Result;
 use backcut_study::advise::{Advice, Sentence};
 use backcut_study::collect::Results;
 use backcut_study::{Plan, Store, Study, commit};
-use backcut_text::{COLUMNS, wrapped};
+use backcut_text::wrapped;
 
 use crate::exit::{Told as _, Verdict, user};
+use crate::look::columns;
 use crate::say::outln;
 
 /// Options of `backcut advise`.
@@ -43,7 +44,7 @@ pub fn run(args: &Args) -> Result<Verdict> {
         }
         let Sentence { condition: now, .. } = &sentence;
         let indent = if now.is_some() { "  " } else { "" };
-        let text = wrapped(&format!("{indent}{sentence}"), COLUMNS, indent.len());
+        let text = wrapped(&format!("{indent}{sentence}"), columns(), indent.len());
         outln!("{}", text.trim_end())?;
         condition = sentence.condition;
     }

@@ -3,8 +3,10 @@
 //! Four questions: the matrix product against the peak of a register-only loop, one training update of
 //! a system under each cut, the cost of longer rollouts, and two units on two threads. What is
 //! compared is measured in turns (*interleaved*), so that a busy neighbour slows all of it, and times
-//! are medians. Nothing here is asserted: a shared machine must not fail a check.
+//! are medians. At the end stands what passed and what missed its goal, and how large the noise was;
+//! the exit code does not depend on it, because a shared machine must not fail a check.
 
+mod goals;
 mod learner;
 mod products;
 mod scaling;
@@ -13,7 +15,6 @@ mod system;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use anyhow::Context as _;
 use backcut_kernels::Isa;
 use backcut_study::Tools;
 use backcut_systems::SystemChoice;
@@ -21,7 +22,7 @@ use serde::Serialize;
 use serde_json::Map;
 
 use super::export::named;
-use crate::common::{described, print};
+use crate::common::{described, print_json, print_judged};
 use crate::exit::Verdict;
 use crate::say::note;
 use crate::settings::SettingArgs;
@@ -53,6 +54,14 @@ struct Measured {
     threads: scaling::Threads,
 }
 
+/// What is printed as JSON: what was measured, and how it stands.
+#[derive(Serialize)]
+struct Report<'m> {
+    #[serde(flatten)]
+    measured: &'m Measured,
+    goals: Vec<goals::Goal>,
+}
+
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     let isa = Isa::detect();
@@ -69,12 +78,12 @@ pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     let threads = scaling::over_threads(tools.executor, &built, rounds / 3)?;
     let code_path = isa.to_string();
     let measured = Measured { code_path, rounds, products, updates, steps, threads };
-    let output = if args.json {
-        serde_json::to_string_pretty(&measured).context("failed to write JSON")? + "\n"
-    } else {
-        measured.text()
-    };
-    print(output)
+    let goals = goals::of(&measured);
+    if args.json {
+        return print_json(&Report { measured: &measured, goals });
+    }
+    let text = format!("{}\n{}", measured.text(), goals::text(&goals, measured.updates.noise));
+    print_judged(text, goals::TONES)
 }
 
 impl Measured {
@@ -92,8 +101,8 @@ impl Measured {
         let scaling::Threads { one_thread_ms, two_threads_ms, speedup } = self.threads;
         let _ = writeln!(
             out,
-            "\ntwo units of {} updates: {one_thread_ms:.1} ms on one thread, {two_threads_ms:.1} ms \
-             on two: {speedup:.2}x",
+            "\ntwo units of {} updates, one after the other and on two threads\n  \
+             {one_thread_ms:.1} ms and {two_threads_ms:.1} ms: {speedup:.2}x",
             scaling::UPDATES
         );
         out

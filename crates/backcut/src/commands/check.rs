@@ -8,6 +8,7 @@
 //! `--system NAME` asks the same of a system's own program, and looks at what its author may have got
 //! wrong: see [`system`].
 
+mod batch;
 mod case;
 mod system;
 
@@ -22,8 +23,9 @@ use backcut_study::Tools;
 use backcut_text::thousands;
 use serde::Serialize;
 
-use crate::common::print;
+use crate::common::{print_json, print_judged};
 use crate::exit::{Told as _, Verdict, user};
+use crate::look::{Tone, Tones};
 use crate::settings::SettingArgs;
 use case::{
     Case, Compared, DIFFERENCES_TOLERANCE, ORACLE_TOLERANCE, compare, distance, same_bits, within,
@@ -63,6 +65,18 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+/// Words that decide.
+pub const TONES: Tones = &[
+    ("ok", Tone::Good),
+    ("same", Tone::Good),
+    ("all within tolerance", Tone::Good),
+    ("nothing wrong", Tone::Good),
+    ("FAILED", Tone::Bad),
+    ("DIFFERS", Tone::Bad),
+    ("out of tolerance:", Tone::Bad),
+    ("wrong in", Tone::Bad),
+];
 
 /// The most numbers that the scalar oracle may write down in one rollout: about a gigabyte.
 const MAX_TAPE: usize = 10_000_000;
@@ -108,12 +122,11 @@ pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     }
     args.check()?;
     let findings = examine(args)?;
-    let output = if args.json {
-        serde_json::to_string_pretty(&findings).context("failed to write JSON")? + "\n"
+    if args.json {
+        print_json(&findings)?;
     } else {
-        findings.text(args)
-    };
-    print(output)?;
+        print_judged(findings.text(args), TONES)?;
+    }
     Ok(if findings.ok { Verdict::Fine } else { Verdict::Failed })
 }
 
@@ -293,8 +306,8 @@ impl Findings {
             writeln!(out, "{:<10}    {policy_error:>7.1e}           {random_error:>7.1e}", "FF");
         let _ = writeln!(out, "\nidentities, both programs");
         for Identity { left, right, expected, holds } in &self.identities {
-            let verdict = if *holds { "yes" } else { "NO" };
-            let _ = writeln!(out, "{left:<8} {right:<6} {expected:<10} {verdict}");
+            let verdict = if *holds { "ok" } else { "FAILED" };
+            let _ = writeln!(out, "{left:<8} {right:<6} must be {expected:<10} {verdict}");
         }
         let problems = self.problems();
         let _ = if problems.is_empty() {

@@ -13,12 +13,11 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
 use backcut_engine::{Draw, ForwardSpec, MemoryReads, Program};
 use serde::Serialize;
 
-use crate::common::{parse_cut, print, write};
+use crate::common::{parse_cut, print, print_document, print_json, write};
 use crate::exit::{Told as _, Verdict, user};
 use crate::shape::Shape;
 
@@ -85,16 +84,15 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
         user(what, format!("steps are counted from 0: --step 0 to --step {}", steps - 1))
     })?;
     let explained = Explained { shape, window: args.window, program: &program, edges, reach };
-    let output = match &args.dot {
-        Some(path) if path == Path::new("-") => dot::graph(&explained.edges),
-        Some(path) => {
-            write(path, dot::graph(&explained.edges))?;
-            explained.text()
+    match &args.dot {
+        Some(path) if path == Path::new("-") => {
+            return print_document(dot::graph(&explained.edges));
         }
-        None if args.json => explained.json()?,
-        None => explained.text(),
-    };
-    print(output)
+        Some(path) => write(path, dot::graph(&explained.edges))?,
+        None if args.json => return print_json(&explained.json()),
+        None => {}
+    }
+    print(explained.text())
 }
 
 fn reads(window: Option<usize>) -> anyhow::Result<MemoryReads> {
@@ -178,7 +176,7 @@ impl Explained<'_> {
         tallies.into_iter().map(count).collect()
     }
 
-    fn json(&self) -> anyhow::Result<String> {
+    fn json(&self) -> serde_json::Value {
         let steps = 0..=self.reach.loss_step();
         let fewest = |tap: &str| -> Vec<Option<usize>> {
             let site = self.program.tap(tap);
@@ -188,7 +186,7 @@ impl Explained<'_> {
             (0..self.shape.layers).map(|layer| fewest(&format!("block{layer}.stored"))).collect();
         let weights: Vec<_> = steps.clone().map(|step| self.reach.stored_weights(step)).collect();
         let cut = self.edges.cut();
-        let value = serde_json::json!({
+        serde_json::json!({
             "cut": cut,
             "meaning": cut.in_words(),
             "program": self.shape,
@@ -203,10 +201,7 @@ impl Explained<'_> {
                 "stored": stored,
                 "projection_weights": weights,
             },
-        });
-        let mut text = serde_json::to_string_pretty(&value).context("failed to write JSON")?;
-        text.push('\n');
-        Ok(text)
+        })
     }
 }
 

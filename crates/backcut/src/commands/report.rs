@@ -7,6 +7,7 @@ mod edges;
 mod png;
 
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use backcut_draw::Drawing;
@@ -14,8 +15,10 @@ use backcut_paper::Reproduction;
 use backcut_report::{Format, ReportError, Results, Table, page};
 use clap::{Subcommand, ValueEnum};
 
-use crate::common::{print, write};
+use super::measure::table::Table as TextTable;
+use crate::common::{print, print_document, print_judged, write};
 use crate::exit::{Told as _, Verdict};
+use crate::look::{self, VERDICTS};
 use crate::say::{self, note};
 
 const EXAMPLES: &str = "\
@@ -78,9 +81,9 @@ enum What {
         /// One study of several
         #[arg(long, value_name = "NAME")]
         study: Option<String>,
-        /// How to write it
-        #[arg(long, value_enum, default_value_t = TableFormat::Md)]
-        format: TableFormat,
+        /// How to write it [default: text at a terminal, md elsewhere]
+        #[arg(long, value_enum)]
+        format: Option<TableFormat>,
     },
     /// The comparison with the paper, claim by claim, as Markdown on standard output.
     Reproduction {
@@ -103,8 +106,13 @@ enum What {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum TableFormat {
-    Html,
+    /// Columns under each other, as wide as the terminal
+    Text,
+    /// A Markdown table
     Md,
+    /// An HTML table
+    Html,
+    /// A LaTeX table as wide as the line (packages array, booktabs, longtable)
     Latex,
 }
 
@@ -139,16 +147,22 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
             }
         }
         What::Table { name, results, study, format } => {
-            let format = match format {
-                TableFormat::Html => Format::Html,
-                TableFormat::Md => Format::Markdown,
-                TableFormat::Latex => Format::Latex,
+            let is_seen = std::io::stdout().is_terminal();
+            let usual = if is_seen { TableFormat::Text } else { TableFormat::Md };
+            let made = table(results, name, study.as_deref())?;
+            return match format.unwrap_or(usual) {
+                TableFormat::Text => print_judged(as_text(&made), VERDICTS),
+                TableFormat::Html => print_document(made.write(Format::Html)),
+                TableFormat::Md => print_document(made.write(Format::Markdown)),
+                TableFormat::Latex => print_document(made.write(Format::Latex)),
             };
-            return print(table(results, name, study.as_deref())?.write(format));
         }
-        What::Reproduction { results } => return print(reproduction(results)?.markdown()),
+        What::Reproduction { results } => {
+            return print_document(reproduction(results)?.markdown());
+        }
         What::Summary { results, study } => {
-            return print(&reproduction(results)?.summary(study).told_after("failed to ")?);
+            let summary = reproduction(results)?.summary(study).told_after("failed to ")?;
+            return print_judged(summary, VERDICTS);
         }
         What::List { results } => return print(&list(results.as_deref())?),
     }
@@ -183,6 +197,20 @@ fn table(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Table
         reproduction(folder)?.table(name)
     };
     made.told_after("failed to ")
+}
+
+/// A table for a terminal.
+fn as_text(table: &Table) -> String {
+    let plain = |cell: &String| backcut_text::escape::plain(cell);
+    let mut columns = TextTable::of_words(table.columns.iter().map(plain));
+    for row in &table.rows {
+        columns.row(row.iter().map(plain));
+    }
+    let mut text = format!("{}\n\n{}", plain(&table.title), columns.text());
+    for note in &table.notes {
+        text += &backcut_text::wrapped(&format!("note: {}", plain(note)), look::columns(), 2);
+    }
+    text
 }
 
 fn list(folder: Option<&Path>) -> anyhow::Result<String> {
@@ -228,5 +256,5 @@ fn has(name: &str, lacks: Option<ReportError>) -> String {
         Some(error) => format!("no: {error}"),
     };
     let line = format!("  {name:<16} {}", backcut_text::escape::plain(&words));
-    backcut_text::wrapped(&line, backcut_text::COLUMNS, 19)
+    backcut_text::wrapped(&line, look::columns(), 19)
 }

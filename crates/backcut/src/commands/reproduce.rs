@@ -14,9 +14,10 @@ use super::study::collect::collect;
 use super::study::freeze::now;
 use super::study::run::{run_study, stop_on_signals};
 use super::study::{OUT, load};
-use crate::common::{jobs, write};
+use crate::common::{jobs, print_judged, write};
 use crate::exit::{Told as _, Verdict, user};
-use crate::say::{note, out, outln};
+use crate::look::VERDICTS;
+use crate::say::{note, outln};
 
 /// Options of `backcut reproduce`.
 #[derive(Debug, clap::Args)]
@@ -89,7 +90,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let results: Reproduction = reproduction(&args.out.join("tables"))?;
     for name in &names {
         outln!()?;
-        out!("{}", results.summary(name).told_after("failed to ")?)?;
+        print_judged(results.summary(name).told_after("failed to ")?, VERDICTS)?;
     }
     if names == QUICK {
         outln!()?;

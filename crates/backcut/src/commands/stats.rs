@@ -6,7 +6,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use backcut_stats::planning::{Plan, plan_noninferiority};
 use backcut_stats::table::{Cell, Dialect, RawTable};
 use backcut_stats::{
@@ -16,8 +15,9 @@ use backcut_stats::{
 use backcut_text::escape;
 use serde::Serialize;
 
-use crate::common::{print, write};
+use crate::common::{print_json, print_judged, write};
 use crate::exit::{Told as _, Verdict, user};
+use crate::look::VERDICTS;
 
 const EXAMPLES: &str = "\
 Contrasts are expressions over bracketed cells; a cell is a column, or arm@condition of a long table:
@@ -115,8 +115,11 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     if let Some(path) = &args.svg {
         write(path, forest::svg(&judged.report, &title))?;
     }
-    let output = if args.json { json(&judged)? } else { plain(&judged, &title) };
-    print(output)?;
+    if args.json {
+        print_json(&judged)?;
+    } else {
+        print_judged(plain(&judged, &title), VERDICTS)?;
+    }
     let failed = judged.report.rows.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
 }
@@ -278,12 +281,6 @@ fn plain(judged: &Judged, title: &str) -> String {
         output.push_str(&plan.sentence());
     }
     output
-}
-
-fn json(judged: &Judged) -> anyhow::Result<String> {
-    let mut output = serde_json::to_string_pretty(judged).context("failed to write JSON")?;
-    output.push('\n');
-    Ok(output)
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

@@ -12,11 +12,12 @@ use backcut_training::{
     Begin, Checkpoint, Control, Folder, Progress, Restored, RunConfig, RunOptions, Summary,
     ValidRun, config, run,
 };
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::common::{default_run, described, load, parse_cut, parse_stream};
 use crate::exit::{Told as _, Verdict, user};
 use crate::optimizer::{OptimizerArgs, check_groups};
+use crate::progress::{self, Counts};
 use crate::say::{note, out};
 use crate::settings::SettingArgs;
 use backcut_paper::values;
@@ -247,48 +248,45 @@ struct Display {
     total: u64,
     began: Option<(u64, Instant)>,
     error: Option<f64>,
-    is_terminal: bool,
+    is_watched: bool,
     drawn: Instant,
 }
 
 impl Display {
     fn new(total: u64) -> Self {
-        let bar = ProgressBar::new(total);
-        let style = ProgressStyle::with_template("{bar:12} {pos:>5}/{len} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        Self { bar, total, began: None, error: None, is_terminal, drawn: Instant::now() }
+        let bar = progress::bar("", total, Counts::Things);
+        let is_watched = progress::is_watched();
+        Self { bar, total, began: None, error: None, is_watched, drawn: Instant::now() }
     }
 
     fn show(&mut self, progress: &Progress) {
         let now = Instant::now();
         let update = progress.update.update;
-        let (first, since) = *self.began.get_or_insert((update - 1, now));
+        let (first, since) = *self.began.get_or_insert_with(|| {
+            self.bar.reset_eta(); // a run that goes on did not begin at zero
+            (update - 1, now)
+        });
         self.error = progress.evaluation.map(|p| p.mean).or(self.error);
         let is_due = now - self.drawn > Duration::from_millis(50) || update == self.total;
-        let is_shown = if self.is_terminal { is_due } else { progress.evaluation.is_some() };
+        let is_shown = if self.is_watched { is_due } else { progress.evaluation.is_some() };
         if !is_shown {
             return;
         }
         self.drawn = now;
-        let rate = (update - first) as f64 / (now - since).as_secs_f64().max(1e-3);
-        let left = (self.total - update) as f64 / rate.max(1e-9);
         let error = self.error.map_or("-".to_owned(), |e| format!("{e:.5}"));
         let (loss, clipped) = (progress.update.loss, progress.clipped);
-        let text =
-            format!("loss {loss:.2} error {error} clipped {clipped} {rate:.0}/s {left:.0}s left");
-        if self.is_terminal {
+        let text = format!("loss {loss:.2} error {error} clipped {clipped}");
+        if self.is_watched {
             self.bar.set_position(update);
             self.bar.set_message(text);
         } else {
-            note!("update {update}/{} {text}", self.total);
+            let timing = progress::timing(now - since, update - first, self.total - update);
+            note!("update {update}/{} {text}, {timing}", self.total);
         }
     }
 
     fn finish(&self) {
-        if self.is_terminal {
-            self.bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
 
@@ -298,7 +296,8 @@ fn table(plan: &Plan, summary: &Summary) -> String {
     let Quantity { name, unit } = plan.built.error;
     let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
     let mut lines = vec![format!("error: {name}, on the panel{unit}")];
-    let beside = if paper.is_some() { "   paper's FF difference" } else { "" };
+    let is_compared = paper.is_some() && summary.panels.iter().any(|(update, _)| *update == 1000);
+    let beside = if is_compared { "   paper's FF difference" } else { "" };
     lines.push(format!("{:>8} {:>12}{beside}", "update", "error"));
     for (update, panel) in &summary.panels {
         // The paper's figures belong to the end of its runs, 1000 updates.

@@ -59,7 +59,8 @@ pub fn grid(results: &Results, studies: &[&Study]) -> Table {
     let columns: Vec<&str> =
         ["study", "arm"].into_iter().chain(conditions.iter().copied()).collect();
     let mut made = finish("means", "Errors at the last update", &columns, rows, &data);
-    made.notes[0] = "Means over sources; the table of endpoints has their intervals.".to_owned();
+    "Means over sources; the table of endpoints has their intervals."
+        .clone_into(&mut made.notes[0]);
     made
 }
 

@@ -59,12 +59,17 @@ pub fn measure(isa: Isa, milliseconds: u64) -> Products {
 }
 
 impl Products {
+    /// Percent of the peak at the slowest shape.
+    pub fn slowest(&self) -> f64 {
+        self.products.iter().map(|p| p.percent_of_peak).fold(f64::INFINITY, f64::min)
+    }
+
     pub fn text(&self) -> String {
         let mut out = format!(
             "matrix product, fastest batches; peak of a register-only FMA loop {:.1} GFLOP/s\n",
             self.peak_gflops
         );
-        let _ = writeln!(out, "  rows     k  columns   GFLOP/s   % of peak (target 90)");
+        let _ = writeln!(out, "  rows     k  columns   GFLOP/s   % of peak");
         for Product { rows, k, columns, gflops, percent_of_peak } in &self.products {
             let _ = writeln!(
                 out,

@@ -11,6 +11,7 @@ use backcut_systems::{BatchKey, Built, Stream, System};
 use backcut_training::{Arm, Evaluator, Trainer};
 use serde::Serialize;
 
+use super::goals::noise;
 use super::learner::Learner;
 use super::{median, timed};
 use crate::common::described;
@@ -39,6 +40,8 @@ pub struct Timings {
     parts: Parts,
     /// The fastest FF update: what the machine can do when left alone.
     ff_fastest_ms: f64,
+    /// Half the distance between the quartiles of FF updates, as a share of their median.
+    pub noise: f64,
     workspace_bytes: usize,
     /// Record, backward and packed weights, per cut.
     bytes: BTreeMap<String, usize>,
@@ -138,6 +141,7 @@ pub fn measure(isa: Isa, tools: Tools, built: &Built, rounds: usize) -> anyhow::
         panel_ms: medians[medians.len() - 1],
         parts: Parts::measure(isa, all, rounds * BURST)?,
         ff_fastest_ms: fastest(&times[0]),
+        noise: noise(&times[0]),
         workspace_bytes: bytes["FF"],
         bytes,
     })
@@ -152,6 +156,24 @@ fn burst(times: &mut Vec<f64>, mut work: impl FnMut() -> anyhow::Result<()>) -> 
 }
 
 impl Timings {
+    /// The slowest cut's update, in FF's.
+    pub fn dearest_cut(&self) -> f64 {
+        let cuts = [self.fd_ms, self.f_sg_ms, self.seg8_ms, self.kf_ms];
+        cuts.into_iter().fold(0.0, f64::max) / self.ff_ms
+    }
+
+    /// The paper's six graphs from one forward, in FF's updates.
+    pub fn six_graphs(&self) -> f64 {
+        self.six_graphs_ms / self.ff_ms
+    }
+
+    /// The memory of the cut that takes most, in FF's.
+    pub fn largest_cut(&self) -> f64 {
+        let cuts = ["FD", "F_SG", "SEG-8", "KF"];
+        let bytes = cuts.iter().filter_map(|cut| self.bytes.get(*cut)).max();
+        bytes.map_or(f64::NAN, |bytes| *bytes as f64 / self.workspace_bytes as f64)
+    }
+
     pub fn text(&self) -> String {
         let mut out = format!("{}, {} weights\n", self.system, thousands(self.weights));
         let _ = writeln!(

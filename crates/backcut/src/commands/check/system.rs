@@ -4,20 +4,21 @@
 //! The sampler fills a batch of the system's own size, so it need not know other sizes; the oracle, which
 //! writes down every number, takes its first rows and steps.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_engine::oracle::{OracleInputs, OracleSpec, Random, interpret, random_direction};
-use backcut_engine::{Cpu, Cut, Executor, Program, Rollout};
+use backcut_engine::{Cpu, Cut, Executor, Rollout};
 use backcut_study::Tools;
 use backcut_systems::{BatchKey, Stream, System, SystemChoice};
 use backcut_text::thousands;
 use serde::Serialize;
 
+use super::batch::{Numbers, spoil};
 use super::case::{Case, ORACLE_TOLERANCE, compare, within};
-use super::{Args, MAX_TAPE};
-use crate::common::{described, print};
+use super::{Args, MAX_TAPE, TONES};
+use crate::common::{described, print_json, print_judged};
 use crate::exit::{Told as _, Verdict, user};
 
 /// An error of FF along a direction beyond this is worth a note.
@@ -69,11 +70,11 @@ pub fn run(name: &str, args: &Args, tools: Tools) -> Result<Verdict> {
     let choice = SystemChoice::new(name, serde_json::Map::new());
     let built = args.settings.over(&choice, tools.catalogue)?;
     let findings = examine(built.double(), described(&built), args)?;
-    print(if args.json {
-        serde_json::to_string_pretty(&findings).context("failed to write JSON")? + "\n"
+    if args.json {
+        print_json(&findings)?;
     } else {
-        findings.text(args.seed)
-    })?;
+        print_judged(findings.text(args.seed), TONES)?;
+    }
     Ok(if findings.problems.is_empty() { Verdict::Fine } else { Verdict::Failed })
 }
 
@@ -137,116 +138,6 @@ fn draw(
     let mut rollout = executor.rollout(program, rows, steps, system.spec()).told()?;
     system.fill_batch(key, &mut rollout).map_err(|e| user(e, "look at the system's sampler"))?;
     Ok(rollout)
-}
-
-/// Where a number of a batch lies, in words.
-struct Place {
-    what: &'static str,
-    name: String,
-    row: usize,
-    step: Option<usize>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, name, row, step } = self;
-        write!(f, "{what} `{name}`, trajectory {row}")?;
-        step.map_or(Ok(()), |step| write!(f, ", step {step}"))
-    }
-}
-
-/// Every number that a sampler wrote, in one order.
-struct Numbers {
-    program: Arc<Program>,
-    inputs: OracleInputs,
-    spec: OracleSpec,
-}
-
-impl Numbers {
-    fn of(rollout: &mut Rollout<f64>) -> Self {
-        let (rows, steps) = (rollout.rows(), rollout.steps());
-        Self {
-            program: rollout.program().clone(),
-            inputs: OracleInputs::read_from(rollout, rows, steps),
-            spec: OracleSpec::read_from(rollout, rows, steps),
-        }
-    }
-
-    /// The first row of numbers, beside the same one of another batch, for which `is` holds.
-    fn find(&self, other: &Self, is: impl Fn(&[f64], &[f64]) -> bool) -> Option<Place> {
-        type Steps = [Vec<Vec<f64>>];
-        let steps_of = |what, name: &str, first: usize, ours: &Steps, theirs: &Steps| {
-            for (t, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
-                if let Some(row) = rows_of(ours, theirs, &is) {
-                    return Some(Place { what, name: name.to_owned(), row, step: Some(first + t) });
-                }
-            }
-            None
-        };
-        let named = self.program.inputs().zip(self.inputs.inputs.iter().zip(&other.inputs.inputs));
-        for ((name, _), (ours, theirs)) in named {
-            if let place @ Some(_) = steps_of("input", name, 0, ours, theirs) {
-                return place;
-            }
-        }
-        for (ours, theirs) in self.spec.overrides.iter().zip(&other.spec.overrides) {
-            let (ours, name) = (&ours.values, &ours.site);
-            let first = theirs.first;
-            if let place @ Some(_) = steps_of("fed value", name, first, ours, &theirs.values) {
-                return place;
-            }
-        }
-        let (a, b) = (&self.inputs, &other.inputs);
-        for (ours, (theirs, (name, _))) in
-            a.condition.iter().zip(b.condition.iter().zip(self.program.condition_inputs()))
-        {
-            let found = ours.iter().zip(theirs).position(|(a, b)| rows_of(a, b, &is).is_some());
-            if let Some(row) = found {
-                let name = name.to_owned();
-                return Some(Place { what: "condition input", name, row, step: None });
-            }
-        }
-        let carried = self.program.states().iter().zip(a.states.iter().zip(&b.states));
-        let registers = self.program.registers().iter().zip(a.registers.iter().zip(&b.registers));
-        for (state, (ours, theirs)) in carried.chain(registers) {
-            if let Some(row) = rows_of(ours, theirs, &is) {
-                let name = state.name.clone();
-                return Some(Place { what: "initial value of", name, row, step: None });
-            }
-        }
-        None
-    }
-
-    fn difference(&self, other: &Self) -> Option<Place> {
-        self.find(other, |a, b| a.iter().zip(b).any(|(a, b)| a.to_bits() != b.to_bits()))
-    }
-}
-
-fn rows_of(
-    ours: &[Vec<f64>],
-    theirs: &[Vec<f64>],
-    is: impl Fn(&[f64], &[f64]) -> bool,
-) -> Option<usize> {
-    ours.iter().zip(theirs).position(|(a, b)| is(a, b))
-}
-
-/// Overwrites everything that a sampler writes.
-fn spoil(rollout: &mut Rollout<f64>) {
-    const NEVER_DRAWN: f64 = 1.234_567_890_123e17;
-    let program = rollout.program().clone();
-    for (name, _) in program.inputs() {
-        rollout.input_mut(name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
-    }
-    for (name, _) in program.condition_inputs() {
-        rollout.condition_input_mut(name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
-    }
-    for carried in program.states().iter().chain(program.registers()) {
-        rollout.initial_mut(&carried.name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
-    }
-    let fed: Vec<String> = rollout.spec().fed.iter().map(|fed| fed.site.clone()).collect();
-    for name in fed {
-        rollout.fed_mut(&name).into_iter().flatten().for_each(|x| *x = NEVER_DRAWN);
-    }
 }
 
 impl Findings {

@@ -7,10 +7,14 @@ use std::fmt::Write as _;
 use backcut_engine::edges::{Edge, Fate, Through};
 
 use super::{Explained, words};
+use crate::look::columns;
 
-/// Cells that fit beside the labels in 80 columns, two characters each.
-const CELLS: usize = 34;
 const LABEL: usize = 9;
+
+/// Cells that fit beside the labels, two characters each: 34 in 80 columns.
+fn widest() -> usize {
+    (columns() - LABEL - 3) / 2
+}
 
 const OWN: char = 'o';
 const KEPT: char = '#';
@@ -28,7 +32,7 @@ struct Columns {
 
 impl Columns {
     fn new(steps: usize) -> Self {
-        Self { steps, per_cell: steps.div_ceil(CELLS) }
+        Self { steps, per_cell: steps.div_ceil(widest()) }
     }
 
     fn cells(&self) -> usize {
@@ -232,18 +236,48 @@ fn reach(explained: &Explained<'_>, columns: &Columns) -> String {
         ("stored", fewest(&to_stored)),
         ("W_K, W_V", fewest(&|j| reach.stored_weights(j))),
     ];
+    let is_tall = rows.iter().flat_map(|(_, row)| row).any(|cell| *cell >= Some(10));
     for (label, row) in rows {
-        let cells = row.iter().map(|cell| match cell {
-            Some(count) if *count < 100 => count.to_string(),
-            Some(_) => MIXED.to_string(),
-            None => NOTHING.to_string(),
-        });
-        out.push_str(&Columns::row(label, cells));
+        for (line, label) in digits(&row).into_iter().zip([label, "", "", ""]) {
+            out.push_str(&Columns::row(label, line.into_iter()));
+        }
     }
-    out.push_str(&words::wrap(
-        "action: what the policy did. stored: its representation in any layer. W_K, W_V: the \
-         weights that project what that step stored, by way of later queries. A dot: no credit.",
-        2,
-    ));
+    let mut legend =
+        "action: what the policy did. stored: its representation in any layer. W_K, W_V: \
+                      the weights that project what that step stored, by way of later queries. A \
+                      dot: no credit."
+            .to_owned();
+    if is_tall {
+        legend += " Digits of one number stand below one another.";
+    }
+    out.push_str(&words::wrap(&legend, 2));
     out
+}
+
+/// Counts as lines of one digit per column, because a column has no room for two beside each other.
+fn digits(row: &[Option<usize>]) -> Vec<Vec<String>> {
+    let words: Vec<String> = row
+        .iter()
+        .map(|cell| cell.map_or_else(|| NOTHING.to_string(), |count| count.to_string()))
+        .collect();
+    let tallest = words.iter().map(String::len).max().unwrap_or(0);
+    let digit = |word: &String, line: usize| {
+        let at = (line + word.len()).checked_sub(tallest);
+        at.map_or_else(String::new, |at| word[at..=at].to_owned())
+    };
+    (0..tallest).map(|line| words.iter().map(|word| digit(word, line)).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_never_run_into_each_other() {
+        let lines = digits(&[Some(31), Some(9), None, Some(107)]);
+        let lines: Vec<String> =
+            lines.iter().map(|l| Columns::row("x", l.iter().cloned())).collect();
+        assert_eq!(lines.concat(), "        x       1\n        x 3     0\n        x 1 9 . 7\n");
+        assert_eq!(digits(&[Some(3), None]).len(), 1);
+    }
 }

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use backcut_engine::{Cut, MemoryCredit};
 
-/// Lines of text end before this column.
-const WIDTH: usize = 78;
+use crate::look::columns;
+
+/// Lines of text end this far before the terminal's edge.
+const MARGIN: usize = 2;
 
 /// What a cut keeps and cuts, as a paragraph, with what it equals at this length.
 pub fn meaning(cut: Cut, steps: usize, window: Option<usize>) -> String {
@@ -34,5 +36,5 @@ pub fn meaning(cut: Cut, steps: usize, window: Option<usize>) -> String {
 /// Breaks text into lines, each after `indent` spaces.
 pub fn wrap(text: &str, indent: usize) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    backcut_text::wrapped(&format!("{:indent$}{words}", ""), WIDTH, indent)
+    backcut_text::wrapped(&format!("{:indent$}{words}", ""), columns() - MARGIN, indent)
 }

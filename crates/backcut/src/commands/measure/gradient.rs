@@ -7,6 +7,7 @@ use backcut_measure::{ALL, GradientOptions, Rig, gradient};
 use backcut_study::Tools;
 
 use super::figure::{Dots, Lines, Point};
+use super::lead::{self, Compared};
 use super::output::Results;
 use super::states::{StateArgs, parse_cuts};
 use super::table::{Look, Table, defined, number, wrapped};
@@ -28,7 +29,13 @@ pub struct Args {
     /// Split the gradients of these cuts by age (they must detach memory), or `none`
     #[arg(long, value_name = "CUTS|none", value_delimiter = ',', default_value = "FD")]
     ages: Vec<String>,
+    /// Also by parameter group
+    #[arg(long)]
+    groups: bool,
 }
+
+const LEAD: Compared =
+    Compared { noun: "the gradient", difference: "gradient.difference", cosine: "gradient.cosine" };
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
@@ -55,9 +62,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let results = Results::new(of_state);
     let look = Look(&results.summary);
-    let mut text = wrapped(&states.introduction(), 2);
+    let mut text = lead::sentence(look, &LEAD);
+    text += &wrapped(&states.introduction(), 2);
     text += &batches(args.windows, states.all.first().map(|s| s.restored.state.update), look);
-    text += &tables(look);
+    text += &tables(look, args.groups);
     let figures = figures(look);
     results.publish("gradient", &args.states, &states, &text, &figures)?;
     Ok(Verdict::Fine)
@@ -74,7 +82,7 @@ fn batches(windows: u32, update: Option<u64>, look: Look) -> String {
     }
 }
 
-fn tables(look: Look) -> String {
+fn tables(look: Look, by_groups: bool) -> String {
     let mut out = String::new();
     let cuts = look.cuts("gradient.norm");
     let (plain, pairs): (Vec<&str>, Vec<&str>) = cuts.iter().partition(|c| !c.contains(" vs "));
@@ -85,7 +93,10 @@ fn tables(look: Look) -> String {
         out += &lengths(look, &pairs);
     }
     let others: Vec<&str> = plain.iter().copied().filter(|c| *c != "FF").collect();
-    if !others.is_empty() {
+    if !others.is_empty() && !by_groups {
+        out += "  by parameter group: --groups\n";
+    }
+    if !others.is_empty() && by_groups {
         for (title, quantity) in [
             ("|g - g_FF| / |g_FF| by parameter group", "gradient.difference"),
             ("cosine with g_FF by parameter group", "gradient.cosine"),

@@ -8,6 +8,7 @@ mod counting;
 mod figure;
 mod gradient;
 mod gradients;
+mod lead;
 mod memory;
 mod orderings;
 mod output;
@@ -16,7 +17,7 @@ mod replay;
 mod states;
 mod streams;
 mod study_states;
-mod table;
+pub mod table;
 mod update;
 
 use anyhow::Result;

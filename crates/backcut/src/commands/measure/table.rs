@@ -1,11 +1,10 @@
-//! Tables that a person reads at 80 columns, and numbers short enough for them.
+//! Tables that a person reads at 80 columns or at a wider terminal, and numbers short enough for them.
 
 use std::fmt::Write as _;
 
 use backcut_measure::{Finding, PERCENTILES, definitions};
 
-/// The widest line.
-pub const WIDTH: usize = backcut_text::COLUMNS;
+use crate::look;
 
 /// Findings to look values up in.
 #[derive(Clone, Copy)]
@@ -83,12 +82,59 @@ impl<'a> Look<'a> {
 /// Rows of text under a head: the first column to the left, the others to the right.
 pub struct Table {
     rows: Vec<Vec<String>>,
+    /// Columns of words go to the left too.
+    has_words: bool,
 }
 
 impl Table {
     /// A table with these column names.
     pub fn new<S: ToString>(head: impl IntoIterator<Item = S>) -> Self {
-        Self { rows: vec![head.into_iter().map(|h| h.to_string()).collect()] }
+        Self { rows: vec![head.into_iter().map(|h| h.to_string()).collect()], has_words: false }
+    }
+
+    /// A table in which other columns than the first may hold words.
+    pub fn of_words<S: ToString>(head: impl IntoIterator<Item = S>) -> Self {
+        Self { has_words: true, ..Self::new(head) }
+    }
+
+    /// How wide all columns beside each other are.
+    fn width(&self) -> usize {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        (0..columns).map(|column| 2 + self.widest(column)).sum()
+    }
+
+    fn widest(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.map(|c| c.chars().count()).max().unwrap_or(0)
+    }
+
+    /// Rows of words that are too long for columns: each under its first cell, one cell per line.
+    fn records(&self, available: usize) -> String {
+        let Some((head, rows)) = self.rows.split_first() else { return String::new() };
+        let name = head.iter().skip(1).map(|h| h.chars().count()).max().unwrap_or(0);
+        let mut out = String::new();
+        for row in rows {
+            let first = row.first().map_or("", String::as_str);
+            out += &backcut_text::wrapped(&format!("  {first}"), available, 4);
+            for (head, cell) in head.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty()) {
+                out += &backcut_text::wrapped(
+                    &format!("    {head:<name$}  {cell}"),
+                    available,
+                    name + 6,
+                );
+            }
+        }
+        out
+    }
+
+    /// Whether a column goes to the left.
+    fn is_left(&self, column: usize) -> bool {
+        let is_number = |cell: &String| {
+            cell.is_empty()
+                || cell.starts_with(|c: char| c.is_ascii_digit() || "+-\u{2212}".contains(c))
+        };
+        let cells = || self.rows.iter().skip(1).filter_map(|row| row.get(column));
+        column == 0 || self.has_words && !cells().all(is_number)
     }
 
     /// Adds a row.
@@ -96,20 +142,20 @@ impl Table {
         self.rows.push(cells.into_iter().map(|c| c.to_string()).collect());
     }
 
-    /// The text. Columns that do not fit 80 characters follow below, under their own heads.
+    /// The text. Columns that do not fit the terminal's width follow below, under their own heads.
     pub fn text(&self) -> String {
+        let available = look::columns();
+        if self.has_words && self.width() > available {
+            return self.records(available);
+        }
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widest = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|c| c.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(widest).collect();
+        let widths: Vec<usize> = (0..columns).map(|column| self.widest(column)).collect();
         let mut out = String::new();
         let mut from = 1;
         while from < columns || from == 1 {
             let mut used = 2 + widths.first().copied().unwrap_or(0);
             let mut to = from;
-            while to < columns && (to == from || used + 2 + widths[to] <= WIDTH) {
+            while to < columns && (to == from || used + 2 + widths[to] <= available) {
                 used += 2 + widths[to];
                 to += 1;
             }
@@ -117,7 +163,12 @@ impl Table {
                 let mut line = format!("  {:<1$}", row.first().map_or("", |c| c), widths[0]);
                 for column in from..to {
                     let cell = row.get(column).map_or("", |c| c);
-                    let _ = write!(line, "  {cell:>0$}", widths[column]);
+                    let width = widths[column];
+                    let _ = if self.is_left(column) {
+                        write!(line, "  {cell:<width$}")
+                    } else {
+                        write!(line, "  {cell:>width$}")
+                    };
                 }
                 out.push_str(line.trim_end());
                 out.push('\n');
@@ -133,9 +184,9 @@ impl Table {
 
 pub use backcut_text::format::column as number;
 
-/// Words of a text on lines of at most [`WIDTH`] characters, all but the first indented.
+/// Words of a text on lines that fit the terminal, all but the first indented.
 pub fn wrapped(text: &str, indent: usize) -> String {
-    backcut_text::wrapped(text, WIDTH, indent)
+    backcut_text::wrapped(text, look::columns(), indent)
 }
 
 /// What `--define` prints.
@@ -163,7 +214,7 @@ mod tests {
         );
         table.row(["x"; 13]);
         let text = table.text();
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= look::columns()), "{text}");
         for i in 0..12 {
             assert!(text.contains(&format!("column{i}")), "{text}");
         }
@@ -171,11 +222,22 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_long_words_stand_one_below_the_other() {
+        let mut table = Table::of_words(["study", "why", "n"]);
+        table.row(["a", "short", "3"]);
+        assert_eq!(table.text(), "  study  why    n\n  a      short  3\n");
+        table.row(["b", &"word ".repeat(30), "4"]);
+        let text = table.text();
+        assert!(text.starts_with("  a\n    why  short\n    n    3\n  b\n    why  word"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= look::columns()), "{text}");
+    }
+
+    #[test]
     fn definitions_fit() {
         for measurement in ["gradient", "update", "chain", "cost", "memory", "probe", "analytic"] {
             let text = defined(measurement);
             assert!(text.lines().count() > 3);
-            assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+            assert!(text.lines().all(|l| l.chars().count() <= look::columns()), "{text}");
         }
     }
 }

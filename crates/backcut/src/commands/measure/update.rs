@@ -11,6 +11,7 @@ use backcut_study::Tools;
 
 use super::figure::Dots;
 use super::gradient::{by_group, point};
+use super::lead::{self, Compared};
 use super::output::Results;
 use super::replay::{Replay, replay};
 use super::states::{StateArgs, parse_cuts};
@@ -32,6 +33,9 @@ pub struct Args {
     /// Keep keys' biases, which no output sees, in their groups and in the whole
     #[arg(long)]
     together: bool,
+    /// Also where: by parameter group, and beside the optimizer's history
+    #[arg(long)]
+    groups: bool,
 }
 
 /// The layers and their words.
@@ -41,6 +45,9 @@ const LAYERS: [(Layer, &str); 4] = [
     (Layer::Applied, "applied update"),
     (Layer::Unclipped, "unclipped, clipped history"),
 ];
+
+const LEAD: Compared =
+    Compared { noun: "the applied update", difference: "d_U", cosine: "applied.cosine" };
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
@@ -70,9 +77,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut results = Results::new(of_state);
     results.summary.extend(across);
     let look = Look(&results.summary);
-    let mut text = wrapped(&states.introduction(), 2);
+    let mut text = lead::sentence(look, &LEAD);
+    text += &wrapped(&states.introduction(), 2);
     text += &Replay::report(&replays, &states);
-    text += &tables(look);
+    text += &tables(look, args.groups);
     results.publish("update", &args.states, &states, &text, &[("update", figure(look))])?;
     let failed = replays.iter().any(Replay::is_broken);
     if failed && args.states.json {
@@ -81,7 +89,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
 }
 
-fn tables(look: Look) -> String {
+fn tables(look: Look, by_groups: bool) -> String {
     let cuts = look.cuts("clip.factor");
     let mut out = "\ngradient g, clipped by its global norm, and applied update U\n".to_owned();
     let mut table =
@@ -101,17 +109,25 @@ fn tables(look: Look) -> String {
         ]);
     }
     out += &table.text();
-    out += "  kappa 1: not clipped; cosine: of U with U_FF\n";
+    out += &wrapped(
+        "  kappa: what clipping leaves of g, 1 if nothing was clipped; r_U: |U| / |g|; d_U: |U - U_FF| / \
+         |U_FF|; cosine: of U with U_FF",
+        2,
+    );
     if look.0.iter().any(|finding| finding.part == REDUNDANT) {
         let apart = "keys' biases, which no output sees, are set apart as the part `redundant`";
         out += &wrapped(&format!("  {apart}; everything here is without them"), 2);
     }
     out += &look.reasons(&["r_U", "d_U", "applied.ratio", "applied.cosine"]);
     out += &layers(look);
-    for pair in look.cuts("applied.placement") {
-        out += &placement(look, pair);
+    if by_groups {
+        for pair in look.cuts("applied.placement") {
+            out += &placement(look, pair);
+        }
+        out += &scales(look, &cuts);
+    } else {
+        out += "\nby parameter group, and beside the optimizer's history: --groups\n";
     }
-    out += &scales(look, &cuts);
     for finding in look.0.iter().filter(|f| f.quantity == "placement.spearman") {
         let value = finding.value.map_or_else(|| "-".to_owned(), number);
         let line = format!(

@@ -9,8 +9,10 @@ use backcut_study::{Plan, Store, Study, Tools, commit};
 use backcut_tables::rows::AnalysisRow;
 
 use super::Target;
+use crate::common::print_judged;
 use crate::exit::{Told as _, Verdict};
-use crate::say::{out, outln};
+use crate::look::VERDICTS;
+use crate::say::outln;
 
 /// Options of `backcut study collect`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +36,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let folder =
         args.tables.as_ref().map_or_else(|| store.tables(&study.name), |t| t.join(&study.name));
     let analysis = collect(&study, &plan, &store, &folder, &args.parts, args.parquet)?;
-    out!("{}", verdicts(&analysis))?;
+    print_judged(verdicts(&analysis), VERDICTS)?;
     outln!("tables: {}", folder.display())?;
     let failed = analysis.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })

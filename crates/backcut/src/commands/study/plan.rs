@@ -10,8 +10,10 @@ use serde_json::json;
 
 use super::{Target, commands};
 use crate::exit::{Told as _, Verdict};
-use crate::say::{self, outln};
-use backcut_text::{counted, escape, thousands};
+use crate::look::columns;
+use crate::progress::words;
+use crate::say::{self, out, outln};
+use backcut_text::{counted, escape, thousands, wrapped};
 
 /// How long the machine is measured.
 const MEASURE: Duration = Duration::from_secs(2);
@@ -77,8 +79,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         say::json(serde_json::to_string_pretty(&value)?)?;
         return Ok(Verdict::Fine);
     }
-    outln!("{}: {}", study.name, escape::plain(&study.title))?;
-    outln!()?;
+    let title = format!("{}: {}", study.name, escape::plain(&study.title));
+    outln!("{}", wrapped(&title, columns(), 2))?;
     let width = study.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0).max(10);
     for arm in &study.arms {
         let grid = &study.grids[arm.grid];
@@ -90,12 +92,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let from = arm
             .from
             .map_or(String::new(), |(p, at)| format!(" from {} at {at}", study.arms[p].name));
-        outln!(
-            "  {:<width$} {:<6} {often}, to update {}{from}{reused}",
-            arm.name,
-            if arm.program.is_some() { String::new() } else { arm.cut.to_string() },
-            arm.updates,
-        )?;
+        let cut = if arm.program.is_some() { String::new() } else { arm.cut.to_string() };
+        let lead = format!("  {:<width$} {cut:<6} ", arm.name);
+        let line = format!("{lead}{often}, to update {}{from}{reused}", arm.updates);
+        out!("{}", wrapped(&line, columns(), lead.chars().count()))?;
     }
     for line in commands::lines(&study) {
         outln!("{line}")?;
@@ -124,12 +124,13 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     outln!("  disk      about {:.1} MB", total.bytes as f64 / 1e6)?;
     for family in &study.families {
-        outln!(
-            "  family    {}: {}, asks to be {}",
-            family.table.name,
-            counted(family.params.contrasts.len(), "contrast"),
+        let contrasts = counted(family.params.contrasts.len(), "contrast");
+        let line = format!(
+            "  family    {}: {contrasts}, asks to be {}",
+            escape::plain(&family.table.name),
             family.asks
-        )?;
+        );
+        out!("{}", wrapped(&line, columns(), 12))?;
     }
     if args.units {
         outln!()?;
@@ -143,15 +144,6 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         }
     }
     Ok(Verdict::Fine)
-}
-
-/// Seconds in words.
-pub fn words(seconds: f64) -> String {
-    match seconds {
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
 }
 
 /// The size of a checkpoint: parameters and two moments, four bytes each, and a header.

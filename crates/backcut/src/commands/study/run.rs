@@ -11,14 +11,14 @@ use anyhow::{Context as _, Result};
 use backcut_study::record::Outcome;
 use backcut_study::runner::{Event, RunOptions, Tally, run as run_units};
 use backcut_study::{Plan, Store, Study, Tools, commit};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 
 use super::Target;
-use super::plan::words;
 use super::slurm::{self, SlurmArgs};
 use crate::common::jobs;
 use crate::exit::{Told as _, Verdict, user};
-use crate::say::{note, outln};
+use crate::progress::{self, Counts, timing, words};
+use crate::say::{self, note, outln};
 use backcut_text::{escape, thousands};
 
 /// Options of `backcut study run`.
@@ -206,7 +206,7 @@ pub fn run_study(
     let is_left = |u: &u32| !found.contains_key(&plan.units[*u as usize].id);
     let left = (0..plan.units.len() as u32).filter(is_left);
     let total = left.map(|u| plan.work(study, u)).sum::<u64>();
-    let mut view = View::new(study, plan, total, options);
+    let mut view = View::new(study, plan, total);
     let tally = run_units(study, plan, store, tools, options, stop, &mut |event| view.hear(&event));
     view.end();
     let tally = tally.told()?;
@@ -243,18 +243,13 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(study: &'a Study, plan: &'a Plan, total: u64, options: &RunOptions) -> Self {
-        let has_bars = std::io::stderr().is_terminal();
-        let bars = has_bars.then(|| {
+    fn new(study: &'a Study, plan: &'a Plan, total: u64) -> Self {
+        let bars = progress::is_watched().then(|| {
             let multi = MultiProgress::new();
-            let style = "{prefix} {bar:24} {human_pos}/{human_len} updates, {eta} left";
-            let style = ProgressStyle::with_template(style)
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-            let bar = multi
-                .add(ProgressBar::new(total).with_style(style).with_prefix(study.name.clone()));
+            let bar = progress::bar(&study.name, total, Counts::Things);
+            let bar = multi.add(bar.with_prefix(study.name.clone()).with_message("updates"));
             (multi, bar)
         });
-        let _ = options;
         let began = Instant::now();
         let (lines, done, units_done) = (BTreeMap::new(), 0, 0);
         Self { study, plan, began, bars, lines, done, total, units_done, last: began }
@@ -263,7 +258,7 @@ impl<'a> View<'a> {
     fn say(&self, line: &str) {
         match &self.bars {
             Some((multi, _)) => {
-                let _ = multi.println(escape::lines(line)); // a terminal that went away
+                let _ = multi.println(say::beside_a_bar(line)); // a terminal that went away
             }
             None => note!("{line}"),
         }
@@ -278,10 +273,7 @@ impl<'a> View<'a> {
                 }
                 if let Some((multi, _)) = &self.bars {
                     let work = self.plan.work(self.study, *unit);
-                    let style = ProgressStyle::with_template("  {prefix:44!} {pos:>5}/{len}")
-                        .unwrap_or_else(|_| ProgressStyle::default_bar());
-                    let bar = ProgressBar::new(work).with_prefix(escape::plain(&words));
-                    let bar = multi.add(bar.with_style(style));
+                    let bar = multi.add(progress::line(work).with_message(escape::plain(&words)));
                     self.lines.insert(*unit, (bar, 0));
                 }
             }
@@ -323,17 +315,8 @@ impl<'a> View<'a> {
     /// One line on how far it is, for logs.
     fn tell(&self) {
         let (name, units, updates) = (&self.study.name, self.units_done, self.done as usize);
-        let left = self.total.saturating_sub(self.done) as f64;
-        if self.done == 0 || left == 0.0 {
-            note!("{name}: {units} units");
-        } else {
-            let left = left / self.done as f64 * self.began.elapsed().as_secs_f64();
-            note!(
-                "{name}: {units} units, {} updates, about {} left",
-                thousands(updates),
-                words(left)
-            );
-        }
+        let timing = timing(self.began.elapsed(), self.done, self.total.saturating_sub(self.done));
+        note!("{name}: {units} units, {} updates, {timing}", thousands(updates));
     }
 
     fn finish(&mut self, unit: u32) {

@@ -11,8 +11,9 @@ use serde_json::json;
 
 use super::Target;
 use super::slurm::tasks;
+use super::watch::TONES;
 use crate::exit::{Told as _, Verdict};
-use crate::say::{self, outln};
+use crate::say::{self, judged, outln};
 use backcut_text::thousands;
 
 /// Options of `backcut study status`.
@@ -52,7 +53,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     outln!("{}: {} units", study.name, thousands(plan.units.len()))?;
     for (state, count) in UnitState::ALL.iter().zip(counts) {
         if count > 0 {
-            outln!("  {:<12} {:>8}", state.word(), thousands(count))?;
+            judged!(TONES, "  {:<12} {:>8}", state.word(), thousands(count))?;
         }
     }
     frozen(&study, &store)?;

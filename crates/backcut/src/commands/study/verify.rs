@@ -7,7 +7,8 @@ use backcut_study::replay::{CameOut, Depth};
 use backcut_study::{Store, Tools, replay, verify};
 
 use crate::exit::{Told as _, Verdict, user};
-use crate::say::{note, outln};
+use crate::look::{Tone, Tones};
+use crate::say::{judged, note, outln};
 use backcut_tables::rows::FreezeRow;
 use backcut_text::{counted, escape, thousands};
 
@@ -37,6 +38,17 @@ pub struct ReplayArgs {
     deep: bool,
 }
 
+/// Words that decide.
+const TONES: Tones = &[
+    ("sound", Tone::Good),
+    ("the same bits", Tone::Good),
+    ("within the declared tolerance", Tone::Good),
+    ("not replayed", Tone::Open),
+    ("DIFFERENT", Tone::Bad),
+    ("problem", Tone::Bad),
+    ("problems", Tone::Bad),
+];
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     let found = verify::verify(&args.dir, args.trust.as_deref()).told()?;
@@ -52,7 +64,8 @@ pub fn run(args: &Args) -> Result<Verdict> {
     for line in frozen(&found.freezes) {
         outln!("{line}")?;
     }
-    outln!(
+    judged!(
+        TONES,
         "{} ledger entries, {} records, {} files beside them, {} table files, {} rows judged \
          again: {}",
         found.entries,
@@ -115,7 +128,7 @@ pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
             }
             Err(what) => format!("DIFFERENT: {}", escape::plain(what)),
         };
-        outln!("{}  {words}  ({:.1} s)", unit.short(), replayed.seconds)?;
+        judged!(TONES, "{}  {words}  ({:.1} s)", unit.short(), replayed.seconds)?;
     }
     outln!("{same} of {} replayed units came out the same, bit by bit", units.len())?;
     if within > 0 {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use backcut_study::collect::Results;
@@ -16,15 +16,22 @@ use backcut_study::{Plan, Store, Study, Tools, UnitId, commit};
 
 use super::{OUT, Target, load};
 use crate::exit::{Told as _, Verdict, user};
-use crate::say::{self, out};
+use crate::look::{Tone, Tones, columns};
+use crate::progress::{drawn, timing};
+use crate::say::{self, judged};
 use backcut_text::{escape, thousands};
 
 /// Bars of a curve, lowest first.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// How long a claim may be silent before its unit counts as interrupted.
 const STALE_AFTER: Duration = Duration::from_mins(1);
-/// Width of the screen that is written for.
-const COLUMNS: usize = 80;
+/// States that somebody should look at.
+pub const TONES: Tones = &[
+    ("failed", Tone::Bad),
+    ("blocked", Tone::Bad),
+    ("interrupted", Tone::Open),
+    ("running", Tone::Good),
+];
 
 /// Options of `backcut study watch`.
 #[derive(Debug, clap::Args)]
@@ -61,12 +68,23 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 fn repeat(args: &Args, look: impl Fn() -> Result<(String, [usize; 6])>) -> Result<Verdict> {
     let pause = Duration::try_from_secs_f64(args.every.max(0.2)).unwrap_or(Duration::from_secs(2));
     let is_screen = std::io::stdout().is_terminal() && !args.once;
+    let mut first: Option<(Instant, usize)> = None;
     loop {
         let (text, states) = look()?;
-        say::raw(if is_screen { "\x1b[H\x1b[2J" } else { "" })?;
-        out!("{text}")?;
-        say::flush()?;
         let [done, _, _, failed, blocked, _] = states;
+        let (began, before) = *first.get_or_insert_with(|| (Instant::now(), done));
+        let left = states.iter().sum::<usize>() - done - failed - blocked;
+        // Files have no rate: what is left is told from what was seen to finish.
+        let watched = match done.saturating_sub(before) {
+            0 => String::new(),
+            seen => {
+                let timing = timing(began.elapsed(), seen as u64, left as u64);
+                format!("\nwatching: {seen} finished, {timing}")
+            }
+        };
+        say::raw(if is_screen { "\x1b[H\x1b[2J" } else { "" })?;
+        judged!(TONES, "{}{watched}", text.trim_end())?;
+        say::flush()?;
         if args.once || done + failed + blocked == states.iter().sum::<usize>() {
             return Ok(if failed > 0 { Verdict::Failed } else { Verdict::Fine });
         }
@@ -83,13 +101,16 @@ fn folder(store: &Store, tools: Tools) -> Result<(String, [usize; 6])> {
     }
     let (mut text, mut in_full) = (String::new(), String::new());
     let mut all = [0; 6];
+    let is_only = known.len() == 1; // then its line would say twice what its view says
     for (name, units) in known {
         let states = states_of(&units, store, STALE_AFTER).told()?;
         let states = counts(&states);
         all.iter_mut().zip(states).for_each(|(all, n)| *all += n);
-        let _ = writeln!(text, "{name:<14} {}{}", bar(states, 24), others(states, ", "));
+        let found = if states[1] > 0 { builtin_of(&name, &units, store, tools) } else { None };
+        if !is_only || found.is_none() {
+            let _ = writeln!(text, "{name:<14} {}{}", bar(states), others(states, ", "));
+        }
         if states[1] > 0 {
-            let found = builtin_of(&name, &units, store, tools);
             match found {
                 Some((study, plan)) => {
                     let results = Results::read(&study, &plan, store).told()?;
@@ -116,11 +137,9 @@ fn builtin_of(name: &str, units: &[UnitId], store: &Store, tools: Tools) -> Opti
 }
 
 /// Units done, drawn and counted.
-fn bar(states: [usize; 6], width: usize) -> String {
+fn bar(states: [usize; 6]) -> String {
     let total: usize = states.iter().sum();
-    let filled = (width * states[0]).checked_div(total).unwrap_or(0);
-    let bar: String = (0..width).map(|i| if i < filled { '#' } else { '.' }).collect();
-    format!("[{bar}] {} of {} units", thousands(states[0]), thousands(total))
+    format!("{} {} of {} units", drawn(states[0], total), thousands(states[0]), thousands(total))
 }
 
 /// What is not done, in words, after `before`; nothing if everything is.
@@ -134,7 +153,7 @@ fn others(states: [usize; 6], before: &str) -> String {
 fn view(results: &Results) -> String {
     let states = counts(&results.states);
     let mut text = format!("{}: {}\n", results.study.name, escape::plain(&results.study.title));
-    let _ = writeln!(text, "{}{}", bar(states, 40), others(states, "\n"));
+    let _ = writeln!(text, "{}{}", bar(states), others(states, "\n"));
     text.push('\n');
     curves(results, &mut text);
     failures(results, &mut text);
@@ -170,7 +189,7 @@ fn curves(results: &Results, text: &mut String) {
         let last = means.last().copied().unwrap_or_default();
         let line =
             format!("{:<12} {label:<16} {sources:>7}  {:<10} {last:.6}", arm.name, spark(&means));
-        let _ = writeln!(text, "{}", line.chars().take(COLUMNS).collect::<String>());
+        let _ = writeln!(text, "{}", line.chars().take(columns()).collect::<String>());
     }
 }
 

@@ -1,16 +1,15 @@
 //! `backcut vessel import`: files of positions to a store, with a funnel of what was dropped and why.
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use backcut_ais::Import;
 use backcut_ais::read::Limits;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{RuleArgs, funnel};
 use crate::common::print;
 use crate::exit::{Told as _, Verdict};
+use crate::progress::{self, Counts};
 
 /// Options of `backcut vessel import`.
 #[derive(Debug, clap::Args)]
@@ -32,14 +31,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
     let sizes = args.files.iter().filter_map(|path| std::fs::metadata(path).ok());
-    let bar = ProgressBar::new(sizes.map(|meta| meta.len()).sum());
-    if !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template(
-        "{bar:24} {bytes:>10} of {total_bytes} {bytes_per_sec:>12} {eta:>4} left",
-    );
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    let bar = progress::bar("", sizes.map(|meta| meta.len()).sum(), Counts::Bytes);
     let import = Import {
         files: &args.files,
         out: &args.out,
