@@ -117,7 +117,7 @@ pub fn main_with(catalogue: &Catalogue) -> ExitCode {
     }
     let tools = Tools::new(catalogue);
     let outcome: anyhow::Result<exit::Verdict> = match cli.command {
-        Command::Explain(args) => commands::explain::run(&args),
+        Command::Explain(args) => commands::explain::run(&args, tools),
         Command::Check(args) => commands::check::run(&args, tools),
         Command::Bench(args) => commands::bench::run(&args, tools),
         Command::Train(args) => commands::train::run(&args, tools),

@@ -119,10 +119,13 @@ impl clap::FromArgMatches for SettingArgs {
     }
 }
 
-/// Adds the systems' short forms to every command that takes `--set`.
+/// Adds the systems' short forms to every command that takes `--set`, but for those that it has itself.
 pub fn offer_flags(mut command: Command, flags: &[Flag]) -> Command {
     if command.get_arguments().any(|arg| arg.get_id() == SET) {
-        command = command.args(flags.iter().map(|flag| argument(*flag)));
+        let longs: Vec<String> =
+            command.get_arguments().filter_map(|arg| Some(arg.get_long()?.to_owned())).collect();
+        let offered = flags.iter().filter(|flag| !longs.iter().any(|long| long == flag.name));
+        command = command.args(offered.map(|flag| argument(*flag)));
     }
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
     for name in names {

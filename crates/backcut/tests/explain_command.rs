@@ -36,6 +36,31 @@ fn a_window_leaves_blanks() {
 }
 
 #[test]
+fn a_systems_own_edges_are_explained() {
+    let vessel = ["--system", "vessel", "--preset", "small", "--steps", "8"];
+    let seen = backcut(&[&["explain", "FF:velocity=D"], &vessel[..]].concat());
+    assert_eq!((seen.code, seen.err.as_str()), (0, ""));
+    let line = |name: &str| {
+        let line = seen.out.lines().find(|line| line.contains(name)).unwrap_or_default();
+        line.split_whitespace().rev().take(3).collect::<Vec<_>>().join(" ")
+    };
+    // All, dropped and kept edges of eight steps after the prefix.
+    assert_eq!(line("`state.position`"), "7 0 7", "{}", seen.out);
+    assert_eq!(line("`state.velocity`"), "7 7 0", "{}", seen.out);
+    assert!(seen.out.contains("blank: the 16 steps before the first action"), "{}", seen.out);
+    let gru = ["explain", "SEG-4", "--system", "quadrotor", "--set", "policy=gru", "--steps", "8"];
+    let seen = backcut(&gru);
+    assert!(seen.out.contains("carried from step to step by block0.h, block1.h"), "{}", seen.out);
+    assert!(!seen.out.contains("W_K, W_V:"), "{}", seen.out);
+    assert_refused(&["explain", "FF", "--set", "policy=gru"], "without a system", "--system NAME");
+    assert_refused(
+        &["explain", "FF:wings=D", "--system", "quadrotor"],
+        "state.position",
+        "begin or end",
+    );
+}
+
+#[test]
 fn one_step_credit_stops_at_the_own_action() {
     let seen = backcut(&["explain", "KF", "--steps", "4", "--step", "2", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&seen.out).unwrap();

@@ -52,7 +52,7 @@ fn trained_measured_exported_studied_and_reported() {
     let other = "train mass --optimizer sgd --rate 0.001 --momentum 0.9 --clip none --updates 5 \
                  --group *.bias:decay=0,rate=0.5 --out sgd";
     assert!(fine(&program, here, other).contains("5 updates without a clip"));
-    let shown = fine(&program, here, "measure update --checkpoint sgd --cuts FF,F_SG");
+    let shown = fine(&program, here, "measure update --checkpoint sgd --cuts FF,F_SG --groups");
     assert!(shown.contains("not defined for SGD"), "{shown}");
     let probe = "measure any probe --with target=velocity --with token=push --with stored=.stored \
                  --checkpoint run --out probed";
@@ -62,6 +62,9 @@ fn trained_measured_exported_studied_and_reported() {
     );
     assert!(fine(&program, here, "check --system mass").contains("all within tolerance"));
     assert!(fine(&program, here, "explain SEG-4 --steps 12").contains("SEG-4"));
+    assert!(fine(&program, here, "explain SEG-4 --system mass").contains("`block0`"));
+    let measured = fine(&program, here, "bench --quick --json --system mass");
+    assert!(measured.contains("\"mass\""), "{measured}");
     let cuts = "FF,FD,F_SG,F_A0.5,SEG-4,KF,K4_SG,K2_SEG-2,K4_A0.5";
     fine(&program, here, &format!("export --cuts {cuts} --precision f64 --out batch.safetensors"));
     assert!(fine(&program, here, "inspect batch.safetensors").contains("output/push"));

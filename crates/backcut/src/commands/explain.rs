@@ -15,10 +15,13 @@ use std::path::{Path, PathBuf};
 
 use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
 use backcut_engine::{Draw, ForwardSpec, MemoryReads, Program};
+use backcut_study::Tools;
+use backcut_systems::SystemChoice;
 use serde::Serialize;
 
 use crate::common::{parse_cut, print, print_document, print_json, write};
 use crate::exit::{Told as _, Verdict, user};
+use crate::settings::SettingArgs;
 use crate::shape::Shape;
 
 const EXAMPLES: &str = "\
@@ -27,6 +30,7 @@ Cuts: FF FD F_SG KF KD K_SG SEG-8 K_SEG-8 K4F K4_SG F_A0.5
   backcut explain SEG-8                  what SEG-8 keeps in a rollout of 32 steps
   backcut explain K4_SG --step 20        where the loss of step 20 sends credit
   backcut explain FF --window 4          full credit through a forward window
+  backcut explain FF:velocity=D --system vessel   in a system's own program
   backcut explain FD --steps 6 --dot -   the graph for Graphviz";
 
 /// What a cut keeps and what it cuts: words, a drawing, counts, and the reach of a loss.
@@ -35,9 +39,14 @@ Cuts: FF FD F_SG KF KD K_SG SEG-8 K_SEG-8 K4F K4_SG F_A0.5
 pub struct Args {
     /// The backward graph, such as FF, F_SG, SEG-8 or FF:keys=D
     cut: String,
-    /// Steps of the rollout
-    #[arg(long, value_name = "T", default_value_t = 32)]
-    steps: usize,
+    /// Explain it in this system's own program, by its name in the catalogue
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["layers", "width", "heads", "window"])]
+    system: Option<String>,
+    #[command(flatten)]
+    settings: SettingArgs,
+    /// Steps of the rollout [default: 32, or the system's]
+    #[arg(long, value_name = "T")]
+    steps: Option<usize>,
     /// Attention layers
     #[arg(long, value_name = "N", default_value_t = 2)]
     layers: usize,
@@ -61,29 +70,69 @@ pub struct Args {
     dot: Option<PathBuf>,
 }
 
+/// Steps of a rollout unless something else is asked for.
+const STEPS: usize = 32;
 /// Listing is quadratic in the steps.
+/// How the taps of what a layer stores end.
+const STORED: &str = ".stored";
 const MAX_STEPS: usize = 2048;
 const MAX_LAYERS: usize = 16;
 
 /// Runs the command.
-pub fn run(args: &Args) -> anyhow::Result<Verdict> {
-    let cut = parse_cut(&args.cut)?;
-    let Args { steps, layers, width, heads, .. } = *args;
+pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
+    if let Some(name) = &args.system {
+        let choice = SystemChoice::new(name, serde_json::Map::new());
+        let built = args.settings.over(&choice, tools.catalogue)?;
+        let (system, outer) = (built.system(), built.system().spec());
+        // A system's prefix is no part of the steps that are asked for.
+        let steps = args.steps.map_or_else(|| system.steps(), |steps| steps + outer.prefix);
+        check_size(steps, system.program().cache_names().count())?;
+        let of = Explaining { steps, prefix: outer.prefix, reads: outer.reads, window: None };
+        return explain(args, system.program(), of, serde_json::to_value(&built.choice)?);
+    }
+    if !args.settings.is_empty() {
+        return Err(user("settings without a system", "add --system NAME"));
+    }
+    let Args { layers, width, heads, window, .. } = *args;
+    let steps = args.steps.unwrap_or(STEPS);
+    check_size(steps, layers)?;
+    let shape = Shape { steps, layers, width, heads };
+    let of = Explaining { steps, prefix: 0, reads: reads(window)?, window };
+    explain(args, &shape.program()?, of, serde_json::to_value(shape)?)
+}
+
+fn check_size(steps: usize, layers: usize) -> anyhow::Result<()> {
     if steps > MAX_STEPS || layers > MAX_LAYERS {
         let what = format!("{steps} steps and {layers} layers are too many edges to list");
         let hint = format!("use at most {MAX_STEPS} steps and {MAX_LAYERS} layers");
         return Err(user(what, hint));
     }
-    let shape = Shape { steps, layers, width, heads };
-    let reads = reads(args.window)?;
-    let program = shape.program()?;
-    let edges = EdgeList::drawn(&program, steps, 0, &reads, cut, Draw::new(1, 0)).told()?;
+    Ok(())
+}
+
+/// The rollout in which a cut is explained.
+struct Explaining {
+    steps: usize,
+    prefix: usize,
+    reads: MemoryReads,
+    window: Option<usize>,
+}
+
+fn explain(
+    args: &Args,
+    program: &Program,
+    of: Explaining,
+    described: serde_json::Value,
+) -> anyhow::Result<Verdict> {
+    let cut = parse_cut(&args.cut)?;
+    let Explaining { steps, prefix, reads, window } = of;
+    let edges = EdgeList::drawn(program, steps, prefix, &reads, cut, Draw::new(1, 0)).told()?;
     let step = args.step.unwrap_or(steps - 1);
     let reach = edges.reach(step).ok_or_else(|| {
         let what = format!("there is no step {step} in a rollout of {steps} steps");
         user(what, format!("steps are counted from 0: --step 0 to --step {}", steps - 1))
     })?;
-    let explained = Explained { shape, window: args.window, program: &program, edges, reach };
+    let explained = Explained { described, steps, prefix, window, program, edges, reach };
     match &args.dot {
         Some(path) if path == Path::new("-") => {
             return print_document(dot::graph(&explained.edges));
@@ -103,7 +152,10 @@ fn reads(window: Option<usize>) -> anyhow::Result<MemoryReads> {
 
 /// Everything there is to say about a cut in one program.
 struct Explained<'p> {
-    shape: Shape,
+    /// The program, for other programs.
+    described: serde_json::Value,
+    steps: usize,
+    prefix: usize,
     window: Option<usize>,
     program: &'p Program,
     edges: EdgeList<'p>,
@@ -124,8 +176,13 @@ struct Count<'p> {
 }
 
 impl Explained<'_> {
+    /// Taps of what layers store.
+    fn stored(&self) -> impl Iterator<Item = &str> {
+        self.program.tap_names().into_iter().filter(|name| name.ends_with(STORED))
+    }
+
     fn text(&self) -> String {
-        let mut out = words::meaning(self.edges.cut(), self.shape.steps, self.window);
+        let mut out = words::meaning(self.edges.cut(), self.steps, self.window);
         out.push('\n');
         out.push_str(&drawing::draw(self));
         out.push('\n');
@@ -150,7 +207,7 @@ impl Explained<'_> {
             .into_iter()
             .filter(|((is_memory, _), _)| *is_memory)
             .map(|((_, octave), tally)| {
-                let (low, high) = (1 << octave, ((2 << octave) - 1).min(self.shape.steps - 1));
+                let (low, high) = (1 << octave, ((2 << octave) - 1).min(self.steps - 1));
                 let label = if low == high { low.to_string() } else { format!("{low} to {high}") };
                 (label, tally)
             })
@@ -182,14 +239,13 @@ impl Explained<'_> {
             let site = self.program.tap(tap);
             steps.clone().map(|step| self.reach.at(step, site?)).collect()
         };
-        let stored: Vec<_> =
-            (0..self.shape.layers).map(|layer| fewest(&format!("block{layer}.stored"))).collect();
+        let stored: Vec<_> = self.stored().map(fewest).collect();
         let weights: Vec<_> = steps.clone().map(|step| self.reach.stored_weights(step)).collect();
         let cut = self.edges.cut();
         serde_json::json!({
             "cut": cut,
             "meaning": cut.in_words(),
-            "program": self.shape,
+            "program": self.described,
             "window": self.window,
             "state_edges_per_path": self.edges.state_edges_per_path(),
             "edges": self.counts(false),

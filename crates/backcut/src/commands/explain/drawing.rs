@@ -67,7 +67,7 @@ fn end(line: &str) -> String {
 
 /// The whole drawing.
 pub fn draw(explained: &Explained<'_>) -> String {
-    let columns = Columns::new(explained.shape.steps);
+    let columns = Columns::new(explained.steps);
     let mut out = triangles(explained, &columns);
     out.push('\n');
     out.push_str(&states(explained, &columns));
@@ -117,7 +117,20 @@ fn triangles(explained: &Explained<'_>, columns: &Columns) -> String {
             }
         }
     }
-    let layers = match explained.shape.layers {
+    if kinds.is_empty() {
+        let registers: Vec<&str> = explained.program.memory_names().collect();
+        return match registers[..] {
+            [] => "MEMORY: the program stores nothing\n".to_owned(),
+            _ => words::wrap(
+                &format!(
+                    "MEMORY is carried from step to step by {}; the counts below say what is kept",
+                    registers.join(", ")
+                ),
+                0,
+            ),
+        };
+    }
+    let layers = match explained.program.cache_names().count() {
         1 => "the only layer",
         2 => "both layers",
         _ => "every layer",
@@ -125,7 +138,7 @@ fn triangles(explained: &Explained<'_>, columns: &Columns) -> String {
     let same = kinds.len() == 1;
     let drawn = kinds.iter().map(|(names, cells)| {
         let of = if same { format!("the same in {layers}") } else { names.join(", ") };
-        triangle(&of, cells, columns)
+        triangle(&of, cells, columns, explained.prefix)
     });
     drawn.collect::<Vec<String>>().join("\n")
 }
@@ -148,7 +161,7 @@ fn cells<'e>(edges: impl Iterator<Item = &'e Edge>, columns: &Columns) -> Vec<Ce
     cells
 }
 
-fn triangle(of: &str, cells: &[Cell], columns: &Columns) -> String {
+fn triangle(of: &str, cells: &[Cell], columns: &Columns, prefix: usize) -> String {
     let size = columns.cells();
     let mut out = format!("MEMORY, {of}: query of step t (row) reads step j (column)\n");
     if columns.per_cell > 1 {
@@ -163,11 +176,11 @@ fn triangle(of: &str, cells: &[Cell], columns: &Columns) -> String {
         out.push_str(&Columns::row(&format!("{}   ", t * columns.per_cell), marks));
     }
     out.push('\n');
-    out.push_str(&legend(cells));
+    out.push_str(&legend(cells, prefix));
     out
 }
 
-fn legend(cells: &[Cell]) -> String {
+fn legend(cells: &[Cell], prefix: usize) -> String {
     let lines = [
         (OWN, "own step: always kept"),
         (KEPT, "kept: credit reaches what step j stored, and whatever that was made from"),
@@ -183,7 +196,11 @@ fn legend(cells: &[Cell]) -> String {
         }
     }
     if cells_unread(cells) {
-        let _ = writeln!(out, "     blank: not read in the forward, so no edge");
+        let why = match prefix {
+            0 => "not read in the forward, so no edge".to_owned(),
+            _ => format!("the {prefix} steps before the first action pass no credit"),
+        };
+        let _ = writeln!(out, "     blank: {why}");
     }
     out
 }
@@ -228,25 +245,39 @@ fn reach(explained: &Explained<'_>, columns: &Columns) -> String {
         (0..columns.cells()).map(|cell| columns.steps_of(cell).filter_map(of).min()).collect()
     };
     let tap = |name: &str| explained.program.tap(name);
-    let layers = 0..explained.shape.layers;
-    let stored: Vec<_> = layers.filter_map(|layer| tap(&format!("block{layer}.stored"))).collect();
+    let stored: Vec<_> = explained.stored().filter_map(tap).collect();
     let to_stored = |j: usize| stored.iter().filter_map(|&site| reach.at(j, site)).min();
-    let rows = [
+    let mut rows = vec![
         ("action", fewest(&|j| reach.at(j, tap("action")?))),
         ("stored", fewest(&to_stored)),
         ("W_K, W_V", fewest(&|j| reach.stored_weights(j))),
     ];
+    let caches = explained.program.cache_names().count();
+    rows.retain(|(name, _)| match *name {
+        "action" => tap("action").is_some(),
+        "stored" => !stored.is_empty(),
+        _ => caches > 0,
+    });
+    if rows.is_empty() {
+        return String::new(); // nothing of what is followed has a name here
+    }
+    let names: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
     let is_tall = rows.iter().flat_map(|(_, row)| row).any(|cell| *cell >= Some(10));
     for (label, row) in rows {
         for (line, label) in digits(&row).into_iter().zip([label, "", "", ""]) {
             out.push_str(&Columns::row(label, line.into_iter()));
         }
     }
-    let mut legend =
-        "action: what the policy did. stored: its representation in any layer. W_K, W_V: \
-                      the weights that project what that step stored, by way of later queries. A \
-                      dot: no credit."
-            .to_owned();
+    let meanings = [
+        ("action", "action: what the policy did. "),
+        ("stored", "stored: its representation in any layer. "),
+        (
+            "W_K, W_V",
+            "W_K, W_V: the weights that project what that step stored, by way of later queries. ",
+        ),
+    ];
+    let shown = meanings.into_iter().filter(|(name, _)| names.contains(name));
+    let mut legend = shown.map(|(_, meaning)| meaning).collect::<String>() + "A dot: no credit.";
     if is_tall {
         legend += " Digits of one number stand below one another.";
     }
