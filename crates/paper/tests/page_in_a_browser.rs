@@ -52,11 +52,16 @@ fn the_page_works_without_network_errors_or_overflow() {
     }
 }
 
+/// Until the page has scrolled and told so.
+fn two_frames(browser: &mut Browser) {
+    browser
+        .evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+}
+
 fn a_pointer_shows_the_value(browser: &mut Browser) {
     let mark = "document.querySelector('#figure-memory-value path[tabindex]')";
     browser.evaluate(&format!("{mark}.scrollIntoView({{block: 'center'}})"));
-    browser
-        .evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    two_frames(browser);
     let place = browser.evaluate(&format!(
         "(b => [b.left + b.width / 2, b.top + b.height / 2])({mark}.getBoundingClientRect())"
     ));
@@ -104,6 +109,7 @@ fn arrows_go_through_a_figure_that_is_one_stop(browser: &mut Browser) {
 fn a_curve_tells_its_values_along_its_length(browser: &mut Browser) {
     let curve = "document.querySelector('#figure-branch path[data-p]')";
     browser.evaluate(&format!("{curve}.scrollIntoView({{block: 'center'}})"));
+    two_frames(browser);
     let place = browser.evaluate(&format!(
         "(c => {{ const p = c.getPointAtLength(0).matrixTransform(c.getScreenCTM()); return [p.x, p.y]; }})({curve})"
     ));
@@ -129,8 +135,7 @@ fn every_link_leads_somewhere(browser: &mut Browser) {
     );
     // A link into a folded part opens it.
     browser.evaluate("location.hash = '#table-c5'");
-    browser
-        .evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    two_frames(browser);
     assert_eq!(
         browser.evaluate("document.querySelector('#table-c5').closest('details').open"),
         true

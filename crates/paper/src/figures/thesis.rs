@@ -84,7 +84,7 @@ fn panel(points: &[Point<'_>], theirs: &[(&str, f64, f64)]) -> backcut_draw::Pan
     let x = range(worth.chain([0.0])).unwrap_or([0.0, 1.0]);
     let y = range(cost.chain([0.0])).unwrap_or([0.0, 1.0]);
     let mut plot = Plot::new(&PlotSpec {
-        title: "Value of memory and cost of the cut, by velocity noise",
+        title: "One point per velocity noise",
         x: Axis::Numbers(x),
         x_label: "no memory: error above FF (%)",
         y,

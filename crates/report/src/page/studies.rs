@@ -50,7 +50,7 @@ pub(super) fn judged_words(study: &Study) -> String {
     let words = distinct(decisions.iter().map(String::as_str).filter(|d| !d.is_empty()));
     let each = words.into_iter().map(|word| format!("{} {word}", count(word)));
     let judged = backcut_text::counted(decisions.len(), "contrast");
-    std::iter::once(judged).chain(each).collect::<Vec<_>>().join(", ").replacen(", ", ": ", 1)
+    std::iter::once(judged).chain(each).collect::<Vec<_>>().join("; ").replacen("; ", ": ", 1)
 }
 
 /// One study's figures with the tables that belong to them.
