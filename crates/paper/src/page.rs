@@ -167,15 +167,20 @@ impl Reproduction {
         let (here, absent): (Vec<_>, Vec<_>) =
             all.rows.iter().cloned().partition(|row| row[2] != NONE);
         let rows = all.rows.len();
+        let (title, about) = if here.is_empty() {
+            (all.title.clone(), format!("none of {} has a value here", counted(rows, "claim")))
+        } else {
+            let about = format!("{} of {}", absent.len(), counted(rows, "claim"));
+            ("Claims without a value here".to_owned(), about)
+        };
         if !here.is_empty() {
             let table = Table { rows: here, ..all.clone() };
             page.linked_table(&table, true, &|row| self.links(&row[0], subject, drawn));
         }
         if !absent.is_empty() {
-            let about = format!("{} of {}", absent.len(), counted(rows, "claim"));
             let table = Table {
                 name: format!("{}-open", all.name),
-                title: "Claims without a value here".to_owned(),
+                title,
                 rows: absent,
                 notes: Vec::new(),
                 ..all
