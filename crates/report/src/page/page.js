@@ -34,7 +34,7 @@
       panel.querySelectorAll("path[data-p]").forEach(function (path) {
         vertices(path).forEach(function (p, i) {
           var far = Math.abs(p[0] - at.x) + Math.abs(p[1] - at.y);
-          if (far < 12 && (!best || far < best.far)) { best = { far: far, path: path, i: i, p: p }; }
+          if (12 > far && (!best || best.far > far)) { best = { far: far, path: path, i: i, p: p }; }
         });
       });
     }
@@ -58,7 +58,7 @@
     var marks = Array.prototype.slice.call(panels.querySelectorAll("path[tabindex]"));
     if (!marks.length) { return; }
     var next = marks.indexOf(event.target) + step;
-    if (event.target === panels && step < 0) { next = marks.length - 1; }
+    if (event.target === panels && 0 > step) { next = marks.length - 1; }
     marks[(next + marks.length) % marks.length].focus();
     event.preventDefault();
   });
@@ -80,7 +80,7 @@
   var heads = links.map(function (link) { return document.getElementById(link.getAttribute("href").slice(1)); });
   function reading() {
     var now = 0;
-    heads.forEach(function (head, i) { if (head && head.getBoundingClientRect().top < 120) { now = i; } });
+    heads.forEach(function (head, i) { if (head && 120 > head.getBoundingClientRect().top) { now = i; } });
     links.forEach(function (link, i) { if (i === now) { link.setAttribute("aria-current", "true"); } else { link.removeAttribute("aria-current"); } });
   }
   document.addEventListener("scroll", reading, { passive: true });
