@@ -35,6 +35,21 @@ fn the_reproduction_page_is_generated_from_the_tables() {
 }
 
 #[test]
+fn the_readme_opens_with_the_finding_of_the_tables() {
+    let output = backcut(&["report", "finding", "results"]);
+    assert!(output.status.success());
+    let found = String::from_utf8(output.stdout).unwrap();
+    assert!(found.lines().filter(|line| line.starts_with("- **")).count() == 3, "{found}");
+    let readme = committed("README.md");
+    let (_, rest) = readme.split_once("<!-- finding -->\n").unwrap();
+    let (block, _) = rest.split_once("<!-- end of finding -->").unwrap();
+    assert!(
+        block == found,
+        "the README's finding is stale; between its two marks belongs what `backcut report finding results` prints"
+    );
+}
+
+#[test]
 fn the_readmes_picture_is_drawn_from_the_tables() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("memory-value.svg");

@@ -47,6 +47,27 @@ impl Canvas {
         self.body.push_str("\"/>\n");
     }
 
+    /// A line through points whose values a pointer finds along its whole length: `name` says what they are, and every
+    /// point brings its own place along the bottom and its value in words.
+    pub fn curve(
+        &mut self,
+        class: &str,
+        points: &[(f64, f64)],
+        dashes: Option<&str>,
+        name: &str,
+        values: &[(String, String)],
+    ) {
+        debug_assert_eq!(points.len(), values.len(), "one value per point");
+        let start = self.body.len();
+        self.polyline(class, points, dashes);
+        if self.body.len() > start {
+            let words: Vec<String> = values.iter().map(|(x, y)| format!("{x}={y}")).collect();
+            let along =
+                format!("<path data-c=\"{}\" data-p=\"{}\"", xml(name), xml(&words.join(" ")));
+            self.body.replace_range(start..start + "<path".len(), &along);
+        }
+    }
+
     /// A filled polygon.
     pub fn polygon(&mut self, class: &str, points: &[(f64, f64)]) {
         if points.len() < 3 {
@@ -107,19 +128,25 @@ impl Canvas {
         let class = if open { format!("paper hollow{index}") } else { format!("f{index} rim") };
         let _ = writeln!(
             self.body,
-            "<path tabindex=\"0\" role=\"img\" class=\"{class}\" aria-label=\"{value}\" data-v=\"{value}\" d=\"{}\"/>",
+            "<path tabindex=\"-1\" role=\"img\" class=\"{class}\" aria-label=\"{value}\" data-v=\"{value}\" d=\"{}\"/>",
             series.shape(x, y, 3.8)
         );
     }
 
-    /// A short horizontal bar with its value for a pointer.
-    pub fn tick(&mut self, x: f64, y: f64, value: &str) {
+    /// A short horizontal bar, with its interval as a thin line through it, and its value for a pointer.
+    pub fn tick(&mut self, x: f64, y: f64, ends: Option<[f64; 2]>, value: &str) {
+        let (grey, value) = (Series::GREY.index(), xml(value));
+        if let Some([low, high]) = ends {
+            let _ = writeln!(
+                self.body,
+                "<path class=\"s{grey} fine\" data-v=\"{value}\" d=\"M{:.1} {low:.1}h5m-2.5 0V{high:.1}m-2.5 0h5\"/>",
+                x - 2.5
+            );
+        }
         let _ = writeln!(
             self.body,
-            "<path class=\"s{} line\" data-v=\"{}\" d=\"M{:.1} {y:.1}h16\"/>",
-            Series::GREY.index(),
-            xml(value),
-            x - 8.0
+            "<path class=\"s{grey} line\" data-v=\"{value}\" d=\"M{:.1} {y:.1}h10\"/>",
+            x - 5.0
         );
     }
 

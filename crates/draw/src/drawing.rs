@@ -30,27 +30,61 @@ pub struct Key {
     pub open: bool,
     /// Whether it is a line with dashes rather than a mark.
     pub line: bool,
+    /// A class that replaces the series' own, for what is neither.
+    pub class: &'static str,
 }
 
 impl Key {
     /// A filled mark.
     pub fn mark(series: Series, label: impl Into<String>) -> Self {
-        Self { series, label: label.into(), open: false, line: false }
+        Self { series, label: label.into(), open: false, line: false, class: "" }
     }
 
     /// An open mark.
     pub fn open(series: Series, label: impl Into<String>) -> Self {
-        Self { series, label: label.into(), open: true, line: false }
+        Self { series, label: label.into(), open: true, line: false, class: "" }
     }
 
     /// A line.
     pub fn line(series: Series, label: impl Into<String>) -> Self {
-        Self { series, label: label.into(), open: false, line: true }
+        Self { series, label: label.into(), open: false, line: true, class: "" }
+    }
+
+    /// A thin line, as single sources are drawn.
+    pub fn thin(series: Series, label: impl Into<String>) -> Self {
+        Self { class: "thin", ..Self::line(series, label) }
+    }
+
+    /// A shaded band.
+    pub fn band(label: impl Into<String>) -> Self {
+        Self { class: "band veil", ..Self::line(Series::GREY, label) }
+    }
+
+    /// A value from elsewhere with its interval, as [`crate::Plot::published`] draws it.
+    pub fn reference(label: impl Into<String>) -> Self {
+        Self { class: "tick", ..Self::line(Series::GREY, label) }
     }
 
     fn swatch(&self, x: f64, y: f64) -> String {
         let index = self.series.index();
         if self.line {
+            match self.class {
+                "thin" => {
+                    return format!("<path class=\"s{index} thin\" d=\"M{x:.1} {y:.1}h18\"/>\n");
+                }
+                "band veil" => {
+                    let top = y - 4.0;
+                    return format!(
+                        "<rect class=\"band veil\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"18\" height=\"8\"/>\n"
+                    );
+                }
+                "tick" => {
+                    let mut canvas = Canvas::default();
+                    canvas.tick(x + 9.0, y, Some([y - 5.0, y + 5.0]), "");
+                    return canvas.body.replace(" data-v=\"\"", "");
+                }
+                _ => {}
+            }
             let mut canvas = Canvas::default();
             canvas.line(&format!("s{index} line"), (x, y), (x + 18.0, y), self.series.dashes());
             return canvas.body;
@@ -96,7 +130,13 @@ impl Drawing {
             }
             html.push_str("</ul>\n");
         }
-        html.push_str("<div class=\"panels\">\n");
+        // One stop of the Tab key per figure: the page's script moves between marks.
+        let by3 = if self.columns() == 3 { " by3" } else { "" };
+        let _ = writeln!(
+            html,
+            "<div class=\"panels{by3}\" tabindex=\"0\" role=\"group\" aria-label=\"{}; arrow keys go through its values\">",
+            xml(&self.title)
+        );
         for panel in &self.panels {
             let _ = writeln!(
                 html,
@@ -111,9 +151,17 @@ impl Drawing {
         html
     }
 
+    /// Panels in a row, where there is room: three of three, else two.
+    fn columns(&self) -> usize {
+        match self.panels.len() {
+            3 | 5 | 6 | 9.. => 3,
+            count => count.clamp(1, 2),
+        }
+    }
+
     /// One drawing with everything, in the light theme's colours.
     pub fn svg(&self) -> String {
-        let columns = self.panels.len().clamp(1, 2);
+        let columns = self.columns();
         let width = PANEL_WIDTH * columns as f64 + GAP * (columns - 1) as f64;
         let mut canvas = Canvas::default();
         let mut y = 18.0;

@@ -1,4 +1,5 @@
-//! Colours that stay apart for colour-blind readers (Okabe and Ito), each with a shape of its own, and who gets which.
+//! Colours that stay apart for colour-blind readers (after Okabe and Ito, moved apart in lightness), each with a shape of its
+//! own, and who gets which.
 
 use std::fmt::Write as _;
 
@@ -17,13 +18,13 @@ const GIVEN: usize = 6;
 
 /// Light and dark colour of each series.
 const COLOURS: [(&str, &str); GIVEN + 1] = [
-    ("#0072B2", "#56A8E0"),
-    ("#C44E00", "#FF8A4C"),
-    ("#00805E", "#2BC59B"),
-    ("#B37700", "#F0B840"),
-    ("#A8487F", "#E39CC4"),
-    ("#2E86B8", "#8AD0F5"),
-    ("#5F6670", "#A3AAB5"),
+    ("#0072B2", "#3F95D6"),
+    ("#C44E00", "#F2733A"),
+    ("#00966B", "#1FB58A"),
+    ("#CC8700", "#FFD166"),
+    ("#7A2E73", "#E57AB8"),
+    ("#3C9DD5", "#A8DDFB"),
+    ("#5F6670", "#757C88"),
 ];
 
 /// Dashes of lines, and which of them a colour starts with.
@@ -58,6 +59,12 @@ impl Series {
 
     const fn first(colour: usize) -> Self {
         Self { colour, round: 0 }
+    }
+
+    /// The same colour with the shape and the dashes of another round: a relative.
+    #[must_use]
+    pub const fn relative(self, round: usize) -> Self {
+        Self { colour: self.colour, round: (self.round + round) % GIVEN }
     }
 
     /// The series that the n-th name is given.
@@ -108,6 +115,19 @@ impl Series {
     }
 }
 
+/// Cuts have the same series wherever they are drawn. What limits physical credit has the colour of the cut that does not, and
+/// another shape.
+const KNOWN: [(&str, Series); 8] = [
+    ("FF", Series::BLUE),
+    ("F_SG", Series::VERMILION),
+    ("FD", Series::PURPLE),
+    ("SEG", Series::SKY),
+    ("SEG-8", Series::SKY),
+    ("KF", Series::BLUE.relative(1)),
+    ("K_SG", Series::VERMILION.relative(1)),
+    ("KD", Series::PURPLE.relative(1)),
+];
+
 /// Which series a name has, everywhere on a page.
 #[derive(Clone, Debug, Default)]
 pub struct Palette {
@@ -129,6 +149,20 @@ impl Palette {
             }
         }
         Self { given }
+    }
+
+    /// The same where cuts are among the names: a cut has its own series in every drawing.
+    pub fn of_arms<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.into_iter().collect();
+        let is_there = |(known, _): &&(&str, Series)| names.contains(known);
+        let kept: Vec<(&str, Series)> = KNOWN.iter().filter(is_there).copied().collect();
+        Self::new(names, &kept)
+    }
+
+    /// The series of a cut, if it is one that has its own; all segment lengths share one.
+    pub fn of_cut(name: &str) -> Option<Series> {
+        let name = if name.starts_with("SEG-") { "SEG" } else { name };
+        KNOWN.iter().find(|(known, _)| *known == name).map(|(_, series)| *series)
     }
 
     /// The same with more names; those that have a series keep it.
@@ -175,10 +209,14 @@ pub fn rules(standalone: bool) -> String {
         let colour = value(name, light);
         let _ = write!(css, ".{name}{{fill:{colour}}}.{name}-line{{stroke:{colour};fill:none}}");
     }
-    let _ = write!(css, ".rim{{stroke:{};stroke-width:.8}}", value("paper", "#ffffff"));
+    let paper = value("paper", "#ffffff");
+    let _ = write!(
+        css,
+        ".rim{{stroke:{paper};stroke-width:.8}}.halo{{stroke:{paper};stroke-width:3;paint-order:stroke;stroke-linejoin:round}}"
+    );
     css.push_str(
         ".dot{fill-opacity:.38}.thin{stroke-opacity:.3;stroke-width:.8}.line{stroke-width:1.8}\
-         .bar{stroke-width:1.6}.veil{fill-opacity:.35}\
+         .bar{stroke-width:1.6}.veil{fill-opacity:.35}.fine{stroke-width:1}\
          .t{font-size:10.5px}.h{font-size:11.5px;font-weight:600}.b{font-size:13px;font-weight:600}\
          text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Liberation Sans\",Arial,sans-serif}",
     );
@@ -210,6 +248,60 @@ mod tests {
             assert_eq!(few.series(name), many.series(name));
         }
         assert_eq!(many.series("a stranger"), Series::GREY);
+    }
+
+    /// Lightness and opponent colours (CIE Lab) of a colour seen through a matrix that takes linear red, green and blue.
+    fn seen(hex: &str, eye: [[f64; 3]; 3]) -> [f64; 3] {
+        let channel = |at: usize| {
+            let part = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+            if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        };
+        let rgb = [channel(1), channel(3), channel(5)];
+        let dot = |row: [f64; 3], v: [f64; 3]| row[0] * v[0] + row[1] * v[1] + row[2] * v[2];
+        let rgb = eye.map(|row| dot(row, rgb).clamp(0.0, 1.0));
+        let xyz = [
+            dot([0.4124, 0.3576, 0.1805], rgb) / 0.9505,
+            dot([0.2126, 0.7152, 0.0722], rgb),
+            dot([0.0193, 0.1192, 0.9505], rgb) / 1.089,
+        ];
+        let [x, y, z] =
+            xyz.map(|v| if v > 0.008_856 { v.cbrt() } else { 7.787 * v + 16.0 / 116.0 });
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    #[test]
+    fn colours_stay_apart_for_every_eye() {
+        // Machado, Oliveira and Fernandes (2009), full severity.
+        let eyes = [
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+            [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+            [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+        ];
+        for (theme, pick) in [("light", 0), ("dark", 1)] {
+            let colours = COLOURS.map(|(light, dark)| if pick == 0 { light } else { dark });
+            for eye in eyes {
+                for (i, one) in colours.iter().enumerate() {
+                    for other in &colours[..i] {
+                        let (a, b) = (seen(one, eye), seen(other, eye));
+                        let far = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                        assert!(far > 11.0, "{theme}: {one} and {other}, {far:.1}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_is_drawn_alike_everywhere_and_no_two_are() {
+        for (i, (name, series)) in KNOWN.iter().enumerate() {
+            let same = |other: &&(&str, Series)| other.1 == *series && !name.starts_with("SEG");
+            assert_eq!(KNOWN[..i].iter().find(same), None, "{name}");
+            assert_eq!(Palette::of_arms(["mine", name]).series(name), *series);
+            assert_ne!(Palette::of_arms(["mine", name]).series("mine"), *series);
+        }
+        assert_eq!(Palette::of_cut("SEG-4"), Palette::of_cut("SEG-8"));
+        assert_eq!(Palette::of_cut("mine"), None);
     }
 
     #[test]

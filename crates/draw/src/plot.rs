@@ -5,7 +5,7 @@ use crate::canvas::{Anchor, Canvas};
 use crate::drawing::Panel;
 use crate::scale::{Scale, ticks};
 use crate::width::{shorten, width_of, wrap};
-use backcut_text::format::{fixed, number};
+use backcut_text::format::fixed;
 
 /// What runs along the bottom.
 #[derive(Clone, Debug)]
@@ -56,6 +56,16 @@ const SIZE: f64 = 10.5;
 /// Less room than this holds no name.
 const NAME_ROOM: f64 = 24.0;
 
+/// Most ticks on a logarithmic side, and what they may be, densest first.
+const LOG_TICKS: usize = 7;
+const LOG_STEPS: [&[f64]; 5] = [
+    &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+    &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+    &[1.0, 2.0, 5.0],
+    &[1.0, 3.0],
+    &[1.0],
+];
+
 /// Places and labels of the side's ticks.
 fn side_ticks(spec: &PlotSpec<'_>) -> (Vec<f64>, Vec<String>) {
     let [low, high] = spec.y;
@@ -71,8 +81,12 @@ fn side_ticks(spec: &PlotSpec<'_>) -> (Vec<f64>, Vec<String>) {
         return values.map(|value| (value.log10(), fixed(value, decimals))).unzip();
     }
     let powers = (low.floor() as i32)..=(high.ceil() as i32);
-    let steps =
-        if high - low > 1.0 { &[1.0, 3.0][..] } else { &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0][..] };
+    let inside = |steps: &[f64]| {
+        let all = powers.clone().flat_map(|p| steps.iter().map(move |s| s.log10() + f64::from(p)));
+        all.filter(|at| (low..=high).contains(at)).count()
+    };
+    // The most ticks that have room.
+    let steps = LOG_STEPS.iter().find(|steps| inside(steps) <= LOG_TICKS).unwrap_or(&LOG_STEPS[4]);
     powers
         .flat_map(|power| steps.iter().map(move |step| (step * 10f64.powi(power), power)))
         .filter(|(value, _)| (low..=high).contains(&value.log10()))
@@ -183,14 +197,28 @@ impl Plot {
         (self.top, self.bottom)
     }
 
-    /// A value from elsewhere beside ours: a short bar; a value beyond the panel is left out.
+    /// The same for a value without an interval.
     pub fn reference(&mut self, x: f64, value: f64, what: &str, unit: &str) {
+        self.published(x, value, None, what, unit);
+    }
+
+    /// A value from elsewhere beside ours: a short bar with its interval, if it has one; a value beyond the panel is left
+    /// out, and an interval ends where the panel does.
+    pub fn published(
+        &mut self,
+        x: f64,
+        value: f64,
+        interval: Option<[f64; 2]>,
+        what: &str,
+        unit: &str,
+    ) {
         let y = self.y(value);
         if y < self.top || y > self.bottom {
             return;
         }
-        let text = format!("{what}: {} {unit}", number(value));
-        self.canvas.tick(x, y, &text);
+        let text = format!("{what}: {} {unit}", backcut_text::format::estimate(value, interval));
+        let ends = interval.map(|ends| ends.map(|end| self.y(end).clamp(self.top, self.bottom)));
+        self.canvas.tick(x, y, ends, &text);
     }
 
     /// A dashed line across at a value, with a label at its left end.
@@ -199,7 +227,7 @@ impl Plot {
         self.canvas.line(&format!("{class} bar"), (self.left, y), (self.right, y), Some("3 3"));
         if !label.is_empty() {
             let at = (self.left + 4.0, y - 3.5);
-            self.canvas.text("t ink", at, Anchor::Start, false, label);
+            self.canvas.text("t ink halo", at, Anchor::Start, false, label);
         }
     }
 

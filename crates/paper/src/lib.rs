@@ -22,6 +22,7 @@
 pub mod calibration;
 pub mod compare;
 mod figures;
+mod finding;
 mod measured;
 pub mod multiverse;
 mod page;
@@ -35,4 +36,5 @@ mod words;
 
 pub use figures::design::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 pub use figures::{FIGURES, quantities};
+pub use finding::Finding;
 pub use reproduction::Reproduction;

@@ -1,7 +1,12 @@
 //! The page beside the paper, from top to bottom.
 
+use std::collections::BTreeMap;
+
+use backcut_draw::Drawing;
+use backcut_report::escape::file_name;
 use backcut_report::page::Page;
 use backcut_report::{ReportError, Table, table};
+use backcut_text::counted;
 use backcut_text::format::NONE;
 
 use crate::Reproduction;
@@ -11,70 +16,204 @@ use crate::reproduction::VESSEL;
 
 const TITLE: &str = "What does a memory cut cost?";
 
+/// Figures that stand with the finding, before everything else.
+const HEADLINES: [&str; 2] = ["memory-value", "thesis"];
+/// What the cuts are: it explains the results, so it stands before them.
+const DESIGN: &str = "design";
+
+/// Words that the page uses as the paper does.
+const GLOSSARY: [(&str, &str); 14] = [
+    (
+        "cut",
+        "a backward graph: which derivative edges of one and the same forward pass carry credit.",
+    ),
+    ("FF", "full credit through physical states and through memory: nothing is cut."),
+    (
+        "F_SG",
+        "stop-gradient: later steps teach the projections of what was stored, not the stored representation.",
+    ),
+    ("FD", "detached memory: stored keys and values are constants."),
+    ("KF, KD, K_SG", "the same three with physical credit of one step only."),
+    ("SEG-L", "as FF inside segments of L steps, as F_SG across their boundaries."),
+    ("F_SG_cont", "trained as FF up to update 800, then as F_SG."),
+    ("w", "the window: how many positions a layer reads; w = 1 is a policy without memory."),
+    (
+        "source",
+        "one seed: an initialization with its own batches, shared by all arms. Comparisons are within sources, and sources are what intervals resample.",
+    ),
+    ("stream a, b", "two sequences of training batches for the same warm start."),
+    ("confirmatory", "a status: the prediction was frozen before anything ran on its sources."),
+    ("prespecified", "a status: the prediction was frozen before its new results ran."),
+    ("descriptive", "a status: declared, and predicts nothing."),
+    ("post hoc", "a status: chosen when results were known, or may have been."),
+];
+
+/// The figure that shows what a study found.
+const SHOWN_BY: [(&str, &str); 17] = [
+    ("c5", "memory-value"),
+    ("quick", "memory-value"),
+    ("c6", "segments"),
+    ("c2", "seven-point"),
+    ("c4", "seven-point"),
+    ("a4", "warm-change"),
+    ("c1-first", "warm-change"),
+    ("c1-hidden", "warm-change"),
+    ("a6", "noninferiority"),
+    ("c7", "masking"),
+    ("e1", "intervention"),
+    ("e3", "intervention"),
+    ("e4", "three-layers"),
+    ("b1", "vessel-gradient"),
+    ("b2", "vessel-layers"),
+    ("b3", "vessel-learning"),
+    ("b5", "vessel-horizon"),
+];
+
 /// How many rows have a value of ours, which stands in the third column.
 fn has_ours(table: &Table) -> usize {
     table.rows.iter().filter(|row| row[2] != NONE).count()
 }
 
+type Drawings = BTreeMap<&'static str, Result<Drawing, ReportError>>;
+
 impl Reproduction {
     /// One self-contained HTML page with every figure and table.
     pub fn page(&self, title: Option<&str>) -> Result<String, ReportError> {
         let results = &self.results;
+        let mut drawings: Drawings =
+            FIGURES.iter().map(|(name, _)| (*name, self.figure(name))).collect();
+        let drawn: Vec<&str> =
+            drawings.iter().filter(|(_, made)| made.is_ok()).map(|(name, _)| *name).collect();
         let mut page = Page::new(title.unwrap_or(TITLE));
-        page.paragraph(
-            "lead",
-            "A policy with memory learns through the states that its actions produce and through what \
-             it stores. Cutting the second path keeps the forward and changes only what is learned. This page shows what \
-             that cost in the runs collected here, beside the paper's values.",
-        );
-        page.states(results);
-        let (headline, _) = FIGURES[0];
-        page.figure(headline, self.figure(headline));
+        page.section("finding", "Finding");
+        self.opening(&mut page);
+        for name in HEADLINES {
+            draw(&mut page, &mut drawings, name);
+        }
+        page.section("cuts", "What is cut");
+        draw(&mut page, &mut drawings, DESIGN);
         page.section("summary", "Ours and the paper's");
-        page.table(&self.claims_about(Subject::Quadrotor), true);
+        self.claims(&mut page, Subject::Quadrotor, &drawn);
         page.section("figures", "Figures");
-        let (vessel, others): (Vec<&str>, Vec<&str>) =
-            FIGURES[1..].iter().map(|(name, _)| *name).partition(|name| is_of_the_vessel(name));
+        let rest = FIGURES.iter().map(|(name, _)| *name);
+        let (vessel, others): (Vec<&str>, Vec<&str>) = rest
+            .filter(|name| !HEADLINES.contains(name) && *name != DESIGN)
+            .partition(|name| is_of_the_vessel(name));
         for name in others {
-            page.figure(name, self.figure(name));
+            draw(&mut page, &mut drawings, name);
         }
         page.figures_left_out();
         page.section("vessel", "The vessel");
         page.paragraph("", VESSEL);
         for name in vessel {
-            page.figure(name, self.figure(name));
+            draw(&mut page, &mut drawings, name);
         }
         page.figures_left_out();
-        let claims = self.claims_about(Subject::Vessel);
-        if has_ours(&claims) == 0 {
-            let about = format!("none of {} has a value here", claims.rows.len());
-            page.folded(&claims, &about);
-        } else {
-            page.table(&claims, true);
-        }
+        self.claims(&mut page, Subject::Vessel, &drawn);
         page.section("tables", "Tables");
         page.paragraph("", "Ours beside every number of the paper that has one here.");
         for paper_table in &self.paper.tables {
             let content = self.table(&paper_table.name)?;
             let ours = has_ours(&content);
-            let about = format!("{ours} of {} rows have a value here", content.rows.len());
+            let about =
+                format!("{ours} of {} have a value here", counted(content.rows.len(), "row"));
             page.folded(&content, &about);
         }
-        page.section("contrasts", "Contrasts and decisions");
-        let contrasts = table(results, "contrasts", None)?;
-        if contrasts.rows.is_empty() {
-            page.paragraph("", "No study has been analysed.");
-        } else {
-            page.table(&contrasts, true);
-        }
+        page.section("contrasts", "Contrasts");
+        page.paragraph(
+            "",
+            "Everything that the studies judged, as they judged it, study by study.",
+        );
+        page.contrasts(results)?;
         for study in results.studies() {
             page.extras(study);
         }
-        page.section("units", "Failed and missing units");
+        page.section("units", "Units");
         page.table(&table(results, "units", None)?, true);
+        page.section("glossary", "Glossary");
+        page.glossary(&GLOSSARY);
         page.about(results);
         page.heading("What the paper leaves open");
         page.list(self.paper.unspecified.iter().map(|i| format!("{}: {}.", i.what, i.choice)));
         Ok(page.finish())
+    }
+
+    /// What was found, how it stands beside the paper, and how much of what was planned is here.
+    fn opening(&self, page: &mut Page) {
+        page.paragraph(
+            "lead",
+            "A policy with memory learns through the states that its actions produce and through what \
+             it stored. Cutting the second path keeps the forward, bit for bit, and changes only what is learned. A quadrotor \
+             was trained both ways, with a velocity reading that gets worse:",
+        );
+        let finding = self.finding();
+        page.finding(&finding.sentences);
+        for text in [&finding.agreement, &finding.note] {
+            if !text.is_empty() {
+                page.paragraph(if text == &finding.note { "note" } else { "lead" }, text);
+            }
+        }
+        page.states(&self.results);
+        page.paragraph(
+            "note on-paper",
+            "Folded tables are printed as far as they were unfolded; the page itself holds all of them and their data.",
+        );
+    }
+
+    /// The claims about one of the systems, each with links to its figure, its table and its study; those without a value
+    /// here fold into one line.
+    fn claims(&self, page: &mut Page, subject: Subject, drawn: &[&str]) {
+        let all = self.claims_about(subject);
+        let (here, absent): (Vec<_>, Vec<_>) =
+            all.rows.iter().cloned().partition(|row| row[2] != NONE);
+        let rows = all.rows.len();
+        let (title, about) = if here.is_empty() {
+            (all.title.clone(), format!("none of {} has a value here", counted(rows, "claim")))
+        } else {
+            let about = format!("{} of {}", absent.len(), counted(rows, "claim"));
+            ("Claims without a value here".to_owned(), about)
+        };
+        if !here.is_empty() {
+            let table = Table { rows: here, ..all.clone() };
+            page.linked_table(&table, true, &|row| self.links(&row[0], subject, drawn));
+        }
+        if !absent.is_empty() {
+            let table = Table {
+                name: format!("{}-open", all.name),
+                title,
+                rows: absent,
+                notes: Vec::new(),
+                ..all
+            };
+            page.folded(&table, &about);
+        }
+    }
+
+    /// Where a claim leads.
+    fn links(&self, id: &str, subject: Subject, drawn: &[&str]) -> Vec<(String, String)> {
+        let is_it = |claim: &&crate::paper::Entry| claim.id == id && claim.system == subject;
+        let Some(claim) = self.paper.claims.iter().find(is_it) else { return Vec::new() };
+        let study = claim.study.as_str();
+        let figure = SHOWN_BY.iter().find(|(of, name)| *of == study && drawn.contains(name));
+        let of_study =
+            |table: &&crate::paper::PaperTable| table.rows.iter().any(|r| r.study == study);
+        let table = self.paper.tables.iter().find(of_study);
+        let mut links = Vec::new();
+        if let Some((_, name)) = figure {
+            links.push((format!("figure-{name}"), "figure".to_owned()));
+        }
+        if let Some(table) = table {
+            links.push((format!("table-{}", table.name), "table".to_owned()));
+        }
+        if self.results.study(study).is_some() {
+            links.push((format!("about-{}", file_name(study)), "study".to_owned()));
+        }
+        links
+    }
+}
+
+fn draw(page: &mut Page, drawings: &mut Drawings, name: &str) {
+    if let Some(made) = drawings.remove(name) {
+        page.figure(name, made);
     }
 }

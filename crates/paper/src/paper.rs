@@ -288,11 +288,17 @@ impl Paper {
 
     /// The published value of an expression in a table.
     pub fn value_of(&self, table: &str, expression: &str) -> Option<f64> {
+        self.published(table, expression).map(|(value, _)| value)
+    }
+
+    /// The same with its interval, if it has one.
+    pub fn published(&self, table: &str, expression: &str) -> Option<(f64, Option<[f64; 2]>)> {
         let rows = &self.tables.iter().find(|t| t.name == table)?.rows;
         let same = |e: &&Entry| {
             e.expression.as_deref().is_some_and(|text| same_contrast(text, expression))
         };
-        rows.iter().find(same)?.paper
+        let entry = rows.iter().find(same)?;
+        Some((entry.paper?, entry.interval))
     }
 }
 

@@ -45,7 +45,7 @@ impl Reproduction {
 }
 
 /// A claim with a value here.
-type Answer<'p> = (&'p Entry, Ours, Agreement);
+pub(crate) type Answer<'p> = (&'p Entry, Ours, Agreement);
 
 fn markdown_page(results: &Results, paper: &Paper) -> String {
     let mut answered: Vec<Answer<'_>> = Vec::new();
@@ -98,7 +98,7 @@ fn markdown_page(results: &Results, paper: &Paper) -> String {
 }
 
 /// How many claims have a value, and how many of these agree with the paper's.
-fn tally(answered: &[Answer<'_>], what: &str, claims: usize) -> String {
+pub(crate) fn tally(answered: &[Answer<'_>], what: &str, claims: usize) -> String {
     let share = |answer: fn(&Agreement) -> Option<bool>| {
         let answers: Vec<bool> = answered.iter().filter_map(|(_, _, a)| answer(a)).collect();
         (answers.len(), answers.iter().filter(|yes| **yes).count())

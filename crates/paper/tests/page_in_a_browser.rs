@@ -34,7 +34,11 @@ fn the_page_works_without_network_errors_or_overflow() {
     a_pointer_shows_the_value(&mut browser);
     a_keyboard_shows_the_value(&mut browser);
     the_link_holds_the_figures_data(&mut browser, &results.figure("memory-value").unwrap().csv);
-    both_themes_fit_both_widths(&mut browser);
+    arrows_go_through_a_figure_that_is_one_stop(&mut browser);
+    a_curve_tells_its_values_along_its_length(&mut browser);
+    every_link_leads_somewhere(&mut browser);
+    both_themes_fit_every_width(&mut browser);
+    paper_shows_whole_words_and_no_scrollbars(&mut browser);
     the_button_switches_the_theme(&mut browser);
 
     let requests: Vec<String> = events(&browser, "Network.requestWillBeSent")
@@ -48,11 +52,16 @@ fn the_page_works_without_network_errors_or_overflow() {
     }
 }
 
+/// Until the page has scrolled and told so.
+fn two_frames(browser: &mut Browser) {
+    browser
+        .evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+}
+
 fn a_pointer_shows_the_value(browser: &mut Browser) {
     let mark = "document.querySelector('#figure-memory-value path[tabindex]')";
     browser.evaluate(&format!("{mark}.scrollIntoView({{block: 'center'}})"));
-    browser
-        .evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    two_frames(browser);
     let place = browser.evaluate(&format!(
         "(b => [b.left + b.width / 2, b.top + b.height / 2])({mark}.getBoundingClientRect())"
     ));
@@ -83,9 +92,69 @@ fn the_link_holds_the_figures_data(browser: &mut Browser, csv: &str) {
     assert_eq!(browser.evaluate(&format!("{link}.download")), "memory-value.csv");
 }
 
-fn both_themes_fit_both_widths(browser: &mut Browser) {
+fn arrows_go_through_a_figure_that_is_one_stop(browser: &mut Browser) {
+    let stops = browser.evaluate(
+        "[...document.querySelectorAll('figure')].filter(f => f.querySelectorAll('[tabindex=\"0\"]').length !== 1).length",
+    );
+    assert_eq!(stops, 0);
+    browser.evaluate("document.querySelector('#figure-memory-value .panels').focus()");
+    browser.press("ArrowRight");
+    browser.press("ArrowRight");
+    let marks = "document.querySelectorAll('#figure-memory-value path[tabindex]')";
+    assert_eq!(browser.evaluate(&format!("[...{marks}].indexOf(document.activeElement)")), 1);
+    let shown = browser.evaluate("document.getElementById('tip').textContent");
+    assert_eq!(browser.evaluate("document.activeElement.dataset.v"), shown);
+}
+
+fn a_curve_tells_its_values_along_its_length(browser: &mut Browser) {
+    let curve = "document.querySelector('#figure-branch path[data-p]')";
+    browser.evaluate(&format!("{curve}.scrollIntoView({{block: 'center'}})"));
+    two_frames(browser);
+    let place = browser.evaluate(&format!(
+        "(c => {{ const p = c.getPointAtLength(0).matrixTransform(c.getScreenCTM()); return [p.x, p.y]; }})({curve})"
+    ));
+    browser.call(
+        "Input.dispatchMouseEvent",
+        json!({"type": "mouseMoved", "x": place[0], "y": place[1]}),
+    );
+    let tip =
+        browser.evaluate("(t => t.hidden ? '' : t.textContent)(document.getElementById('tip'))");
+    let tip = tip.as_str().unwrap();
+    assert!(tip.contains("after update") && tip.contains(": 0.0"), "{tip:?}");
+}
+
+fn every_link_leads_somewhere(browser: &mut Browser) {
+    let lost = "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href').slice(1))\
+                .filter(id => !document.getElementById(id))";
+    assert_eq!(browser.evaluate(lost), json!([]));
+    let ids = "(all => all.filter((id, i) => all.indexOf(id) !== i))([...document.querySelectorAll('[id]')].map(e => e.id))";
+    assert_eq!(browser.evaluate(ids), json!([]), "no two parts have one name");
+    assert!(
+        browser.evaluate("document.querySelectorAll('#table-quadrotor a.to').length").as_u64()
+            > Some(20)
+    );
+    // A link into a folded part opens it.
+    browser.evaluate("location.hash = '#table-c5'");
+    two_frames(browser);
+    assert_eq!(
+        browser.evaluate("document.querySelector('#table-c5').closest('details').open"),
+        true
+    );
+}
+
+fn paper_shows_whole_words_and_no_scrollbars(browser: &mut Browser) {
+    browser.on_paper();
+    assert_eq!(browser.evaluate(browser::CRAMPED), json!([]));
+    assert!(browser.evaluate("document.documentElement.scrollWidth").as_u64() <= Some(688));
+    let scrolling = "[...document.querySelectorAll('.scroll')].filter(e => getComputedStyle(e).overflowX !== 'visible').length";
+    assert_eq!(browser.evaluate(scrolling), 0);
+    assert_eq!(browser.evaluate("getComputedStyle(document.querySelector('nav')).display"), "none");
+}
+
+fn both_themes_fit_every_width(browser: &mut Browser) {
     let mut shots = Vec::new();
-    for width in [1200, 390] {
+    browser.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })");
+    for width in [1280, 820, 700, 390] {
         for (theme, colour) in [("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 24, 28)")] {
             browser.view(width, 1600, theme);
             browser.evaluate("window.scrollTo(0, 0)");
@@ -95,6 +164,7 @@ fn both_themes_fit_both_widths(browser: &mut Browser) {
             assert!(wide.as_u64().unwrap() <= width, "{wide} at {width}");
             let overlaps = browser.evaluate(browser::OVERLAPPING);
             assert_eq!(overlaps, json!([]), "{theme} at {width}");
+            assert_eq!(browser.evaluate(browser::CRAMPED), json!([]), "{theme} at {width}");
             let shot = browser.screenshot();
             assert!(shot.len() > 40_000, "{} at {width}", shot.len());
             assert!(!shots.contains(&shot));

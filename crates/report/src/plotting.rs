@@ -16,18 +16,34 @@ pub trait ShowEstimate {
     /// The values per source, spread a little so that none hides another.
     fn sources(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str);
 
+    /// The values per source in one column, where lines of single sources run through them.
+    fn sources_in_line(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str);
+
     /// A mean with its interval.
     fn mean(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str, open: bool);
 }
 
+/// How far the n-th of some sources stands to the side.
+fn spread(n: usize) -> f64 {
+    5.0 * (((n * 7) % 11) as f64 / 10.0 - 0.5)
+}
+
+fn dots(plot: &mut Plot, s: Series, x: impl Fn(usize) -> f64, e: &Estimate, words: [&str; 2]) {
+    let [what, unit] = words;
+    for (i, (source, value)) in e.values.iter().enumerate() {
+        let text = format!("{what}, {source}: {} {unit}", number(*value));
+        let y = plot.y(*value);
+        plot.canvas.dot(s, x(i), y, &text);
+    }
+}
+
 impl ShowEstimate for Plot {
     fn sources(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str) {
-        for (i, (source, value)) in e.values.iter().enumerate() {
-            let shift = ((i * 7) % 11) as f64 / 10.0 - 0.5;
-            let text = format!("{what}, {source}: {} {unit}", number(*value));
-            let y = self.y(*value);
-            self.canvas.dot(series, x + 5.0 * shift, y, &text);
-        }
+        dots(self, series, |i| x + spread(i), e, [what, unit]);
+    }
+
+    fn sources_in_line(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str) {
+        dots(self, series, |_| x, e, [what, unit]);
     }
 
     fn mean(&mut self, series: Series, x: f64, e: &Estimate, what: &str, unit: &str, open: bool) {

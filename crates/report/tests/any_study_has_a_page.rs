@@ -168,12 +168,15 @@ fn the_page_fits_a_desk_and_a_phone() {
     let mut browser = Browser::start();
     browser.view(1280, 1600, "light");
     browser.open(&file);
-    for (width, theme) in [(1280, "light"), (390, "dark")] {
+    for (width, theme) in [(1280, "light"), (820, "light"), (700, "light"), (390, "dark")] {
         browser.view(width, 1600, theme);
         let wide = browser.evaluate("document.documentElement.scrollWidth");
         assert!(wide.as_u64().unwrap() <= width, "{wide} at {width}");
         assert_eq!(browser.evaluate(browser::OVERLAPPING), json!([]), "{theme} at {width}");
+        assert_eq!(browser.evaluate(browser::CRAMPED), json!([]), "{theme} at {width}");
     }
+    browser.on_paper();
+    assert_eq!(browser.evaluate(browser::CRAMPED), json!([]), "on paper");
     for method in ["Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"] {
         assert!(browser.events.iter().all(|event| event["method"] != method), "{method}");
     }

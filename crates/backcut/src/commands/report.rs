@@ -30,6 +30,7 @@ writes it. Figures and tables of the paper's experiments are made of its own stu
   backcut report list results
   backcut report page --paper results
   backcut report figure memory-value results --out memory-value.svg
+  backcut report finding results
   backcut report reproduction results > docs/reproduction.md";
 
 /// Figures, tables and one page from collected results.
@@ -84,6 +85,11 @@ enum What {
         /// How to write it [default: text at a terminal, md elsewhere]
         #[arg(long, value_enum)]
         format: Option<TableFormat>,
+    },
+    /// What the paper's studies found here, in a few sentences, as Markdown on standard output.
+    Finding {
+        /// The folder of results
+        results: PathBuf,
     },
     /// The comparison with the paper, claim by claim, as Markdown on standard output.
     Reproduction {
@@ -156,6 +162,9 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
                 TableFormat::Md => print_document(made.write(Format::Markdown)),
                 TableFormat::Latex => print_document(made.write(Format::Latex)),
             };
+        }
+        What::Finding { results } => {
+            return print_document(reproduction(results)?.finding().markdown());
         }
         What::Reproduction { results } => {
             return print_document(reproduction(results)?.markdown());

@@ -1,8 +1,8 @@
 //! What a memory cut does to the gradient, under full and one-step physical credit.
 
-use super::holding;
 use super::quantities::{ALL, GRADIENT_COSINE, GRADIENT_DIFFERENCE, GRADIENT_RATIO};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
+use super::{by_noise, holding, series_of};
+use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, range};
 use backcut_report::data::Data;
 use backcut_report::estimate::Pick;
 use backcut_report::results::Results;
@@ -10,26 +10,24 @@ use backcut_report::{ReportError, ShowEstimate as _};
 
 const NAME: &str = "gradient";
 
-/// Cuts and what they are compared with: under full credit FF, under one-step credit KF.
-const CUTS: [(&str, &str, Series); 4] = [
-    ("FD", "FD vs FF", Series::PURPLE),
-    ("F_SG", "F_SG vs FF", Series::VERMILION),
-    ("KD vs KF", "KD vs KF", Series::GREEN),
-    ("K_SG vs KF", "K_SG vs KF", Series::ORANGE),
+/// Cuts, what they are compared with and whose colour they have: under full credit FF, under one-step credit KF.
+const CUTS: [(&str, &str, &str); 4] = [
+    ("FD", "FD vs FF", "FD"),
+    ("F_SG", "F_SG vs FF", "F_SG"),
+    ("KD vs KF", "KD vs KF", "KD"),
+    ("K_SG vs KF", "K_SG vs KF", "K_SG"),
 ];
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let study = holding(results, NAME, &[GRADIENT_DIFFERENCE.to_owned()])?;
     let mut conditions: Vec<String> =
         study.measured(GRADIENT_DIFFERENCE).map(|row| row.condition.clone()).collect();
-    let place = |c: &str| c.parse::<f64>().unwrap_or(f64::INFINITY);
-    conditions.sort_by(|a, b| place(a).total_cmp(&place(b)).then(a.cmp(b)));
-    conditions.dedup();
+    by_noise(&mut conditions);
     let mut data = Data::default();
     let mut panels = Vec::new();
     for (quantity, title, label) in [
-        (GRADIENT_DIFFERENCE, "Relative difference", "|g - g_ref| / |g_ref|"),
-        (GRADIENT_RATIO, "Ratio of norms", "|g| / |g_ref|"),
+        (GRADIENT_DIFFERENCE, "Relative difference", "difference |g - g_ref| / |g_ref|"),
+        (GRADIENT_RATIO, "Ratio of norms", "ratio |g| / |g_ref|"),
         (GRADIENT_COSINE, "Cosine", "cosine with g_ref"),
     ] {
         let mut estimates = Vec::new();
@@ -57,9 +55,9 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
             height: 220.0,
         });
         for (i, j, e) in &estimates {
-            let (_, name, series) = CUTS[*j];
+            let (_, name, arm) = CUTS[*j];
             let x = plot.slot(*i, *j as f64 * 0.22 - 0.33);
-            plot.estimate(series, x, e, &format!("{name}, {}", conditions[*i]), "", false);
+            plot.estimate(series_of(arm), x, e, &format!("{name}, {}", conditions[*i]), "", false);
         }
         panels.push(plot.finish());
     }
@@ -72,7 +70,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
             study.name,
             data.gap_sentence()
         ),
-        legend: CUTS.iter().map(|(_, name, series)| Key::mark(*series, *name)).collect(),
+        legend: CUTS.iter().map(|(_, name, arm)| Key::mark(series_of(arm), *name)).collect(),
         panels,
         alt: "Relative difference, ratio of norms and cosine of gradients under memory cuts."
             .into(),

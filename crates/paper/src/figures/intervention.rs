@@ -91,7 +91,8 @@ fn panel(title: &str, label: &str, unit: &str, points: &[(f64, Estimate)]) -> Op
     for (noise, e) in points {
         let what = condition(&format!("{noise:.2}"));
         let place = plot.x(*noise);
-        plot.estimate(Series::BLUE, place, e, &what, unit, false);
+        plot.sources_in_line(Series::BLUE, place, e, &what, unit);
+        plot.mean(Series::BLUE, place, e, &what, unit, false);
     }
     Some(plot.finish())
 }

@@ -1,8 +1,8 @@
 //! What masking history at evaluation costs policies that were trained with it.
 
 use super::quantities::MASKING;
-use super::{first_of, series_of};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, range};
+use super::{by_noise, common_scale, first_of, series_of};
+use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec};
 use backcut_report::data::Data;
 use backcut_report::estimate::Pick;
 use backcut_report::results::{Results, Study};
@@ -19,6 +19,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let mut data = Data::default();
     let mut panels = Vec::new();
     let conditions = results.study(study).map(measured_conditions).unwrap_or_default();
+    let mut found = Vec::new();
     for (part, title) in [("w=1", "History masked, window 1"), ("w=2", "History masked, window 2")]
     {
         let mut estimates = Vec::new();
@@ -36,10 +37,11 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
                 estimates.push((i, j, e));
             }
         }
-        let values = estimates.iter().flat_map(|(_, _, e)| e.values.iter().map(|(_, v)| *v));
-        let Some(y) = range(values.chain([0.0])).filter(|_| !estimates.is_empty()) else {
-            continue;
-        };
+        found.push((title, estimates));
+    }
+    let scale = common_scale(found.iter().flat_map(|(_, all)| all.iter().map(|(_, _, e)| e)));
+    for (title, estimates) in found {
+        let Some(y) = scale.filter(|_| !estimates.is_empty()) else { continue };
         let mut plot = Plot::new(&PlotSpec {
             title,
             x: Axis::Names(conditions.clone()),
@@ -65,7 +67,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         caption: format!(
             "Study c7: change of the evaluation error when each layer reads only the last one or two \
              positions, parameters unchanged; per trajectory, averaged per seed. Means with pointwise 95% \
-             source-bootstrap intervals, single sources behind them; post hoc.{}",
+             source-bootstrap intervals, single sources behind them; both panels have one scale; post hoc.{}",
             data.gap_sentence()
         ),
         legend: ARMS.iter().map(|(arm, label)| Key::mark(series_of(arm), *label)).collect(),
@@ -78,8 +80,6 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
 fn measured_conditions(study: &Study) -> Vec<String> {
     let rows = study.measurements.iter().filter(|row| row.quantity == MASKING);
     let mut conditions: Vec<String> = rows.map(|row| row.condition.clone()).collect();
-    let place = |c: &str| c.parse::<f64>().unwrap_or(f64::INFINITY);
-    conditions.sort_by(|a, b| place(a).total_cmp(&place(b)).then(a.cmp(b)));
-    conditions.dedup();
+    by_noise(&mut conditions);
     conditions
 }

@@ -2,7 +2,7 @@
 
 use super::{excess, first_of, series_of};
 use crate::paper::Paper;
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series};
+use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec};
 use backcut_report::Results;
 use backcut_report::data::Data;
 use backcut_report::results::canonical_condition;
@@ -40,7 +40,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
                 match results.estimate(study, &excess(arm, condition)) {
                     Ok(e) => {
                         let e = e.scaled(100.0);
-                        data.estimate(title, label, condition, &e, "% of FF");
+                        data.estimate(title, label, condition, &e, "% above FF");
                         if !arms_seen.contains(&j) {
                             arms_seen.push(j);
                         }
@@ -62,7 +62,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
             x_label: "velocity noise (m/s)",
             y: range,
             y_is_log: false,
-            y_label: "% of FF's error",
+            y_label: "error above FF (%)",
             height: 270.0,
         });
         let places = arms_seen.len().max(1) as f64;
@@ -85,8 +85,9 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
             let place = arms_seen.iter().position(|k| k == j).unwrap_or(0) as f64;
             let x = plot.slot(*i, (place + 0.5) / places * 0.8 - 0.4);
             let expression = excess(arm, conditions[*i]);
-            if let Some(value) = paper.value_of("c5", &expression) {
-                plot.reference(x, value, &format!("the paper's mean, {label}"), "%");
+            if let Some((value, interval)) = paper.published("c5", &expression) {
+                let what = format!("the paper's, {label}, {}", condition(conditions[*i]));
+                plot.published(x + 7.0, value, interval, &what, "%");
             }
         }
         panels.push(plot.finish());
@@ -100,14 +101,14 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     arms_seen.sort_unstable();
     let mut legend: Vec<Key> =
         arms_seen.iter().map(|j| Key::mark(series_of(ARMS[*j].0), ARMS[*j].1)).collect();
-    legend.push(Key::line(Series::GREY, "the paper's mean"));
+    legend.push(Key::reference("the paper's mean and interval"));
     Ok(Drawing {
         title: "What memory is worth, and what cutting its gradients costs".into(),
         caption: format!(
             "Study {study}: policies trained from initialization, error relative to FF at the last update, \
              in percent. Large marks: means over sources with pointwise 95% source-bootstrap intervals \
-             (descriptive); small marks: single sources; short bars: the \
-             paper's means. The two panels have scales of their own.{}",
+             (descriptive); small marks: single sources; grey, to the \
+             right of ours: the paper's means with its intervals. The two panels have scales of their own.{}",
             data.gap_sentence()
         ),
         legend,

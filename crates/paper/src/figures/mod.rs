@@ -16,12 +16,14 @@ mod noninferiority;
 pub mod quantities;
 mod segments;
 mod seven_point;
+mod thesis;
 mod three_layers;
 mod updates;
 mod vessel;
 mod warm_change;
 
-use backcut_draw::{Drawing, Palette, Series};
+use backcut_draw::{Drawing, Palette, Series, range};
+use backcut_report::estimate::Estimate;
 use backcut_report::results::Study;
 use backcut_report::{ReportError, Results};
 
@@ -30,6 +32,7 @@ use crate::Reproduction;
 /// Every figure: its name and what it shows.
 pub const FIGURES: &[(&str, &str)] = &[
     ("memory-value", "value of memory and cost of the cut, by condition"),
+    ("thesis", "value of memory against cost of the cut, with the diagonal"),
     ("segments", "cost by segment length, with the value of memory as lines"),
     ("branch", "learning curves, with the branch at update 800"),
     ("seven-point", "excess over FF at seven noise levels, on two streams"),
@@ -64,6 +67,7 @@ impl Reproduction {
         let results = &self.results;
         match name {
             "memory-value" => memory_value::draw(results, &self.paper),
+            "thesis" => thesis::draw(results, &self.paper),
             "segments" => segments::draw(results, &self.paper),
             "branch" => branch::draw(results),
             "seven-point" => seven_point::draw(results),
@@ -85,25 +89,35 @@ impl Reproduction {
     }
 }
 
-/// The colours of the paper's arms, the same in every figure.
-const ARMS: [(&str, Series); 11] = [
-    ("FF", Series::BLUE),
-    ("FF_b", Series::BLUE),
-    ("F_SG", Series::VERMILION),
-    ("F_SG_b", Series::VERMILION),
-    ("w1", Series::GREEN),
-    ("w2", Series::ORANGE),
-    ("FD", Series::PURPLE),
-    ("F_SG_cont", Series::PURPLE),
-    ("SEG", Series::SKY),
-    ("KF", Series::GREEN),
-    ("KD", Series::ORANGE),
-];
-
-/// The series of an arm; all segment lengths share one.
+/// The series of an arm, the same in every figure; the second stream's arms are the first's.
 fn series_of(arm: &str) -> Series {
-    let arm = if arm.starts_with("SEG-") { "SEG" } else { arm };
-    Palette::new([], &ARMS).series(arm)
+    match arm.strip_suffix("_b").unwrap_or(arm) {
+        "w1" => Series::GREEN,
+        "w2" => Series::ORANGE,
+        // The same cut, later: the same colour with another mark.
+        "F_SG_cont" => Series::VERMILION.relative(3),
+        cut => Palette::of_cut(cut).unwrap_or(Series::GREY),
+    }
+}
+
+/// A scale that holds the values of some estimates and zero, for panels that are compared.
+fn common_scale<'e>(estimates: impl IntoIterator<Item = &'e Estimate>) -> Option<[f64; 2]> {
+    let mut values = estimates
+        .into_iter()
+        .flat_map(|e| {
+            let ends = e.interval.into_iter().flatten().chain([e.mean]);
+            e.values.iter().map(|(_, v)| *v).chain(ends).collect::<Vec<f64>>()
+        })
+        .peekable();
+    values.peek()?;
+    range(values.chain([0.0]))
+}
+
+/// Conditions by their noise, those that are no number last.
+fn by_noise(conditions: &mut Vec<String>) {
+    let place = |c: &str| c.parse::<f64>().unwrap_or(f64::INFINITY);
+    conditions.sort_by(|a, b| place(a).total_cmp(&place(b)).then(a.cmp(b)));
+    conditions.dedup();
 }
 
 /// The first of some studies that was collected.
@@ -132,6 +146,6 @@ fn holding<'r>(
 }
 
 /// The relative excess of an arm over FF.
-fn excess(arm: &str, condition: &str) -> String {
+pub(crate) fn excess(arm: &str, condition: &str) -> String {
     format!("([{arm}@{condition}] - [FF@{condition}]) / [FF@{condition}]")
 }

@@ -58,20 +58,24 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         let (top, bottom) = (plot.y(d), plot.y(-d));
         plot.canvas.rect("band veil", left, top, right - left, bottom - top);
     }
-    plot.rule("ink-line", MARGIN, "margin 5%");
-    if let Some(bound) = bound {
-        plot.rule("s1", bound, &format!("upper bound {}%", format::fixed(bound, 2)));
-    }
     for (i, (source, value)) in order.iter().enumerate() {
         let x = plot.x(i as f64 + 1.0);
         let text = |v: f64, name: &str| format!("{source}, {name}: {}%", format::fixed(v, 2));
         if let Some(other) = of_b(source) {
             let place = plot.y(other);
-            plot.canvas.mark(Series::BLUE, x, place, true, &text(other, "stream b"));
+            plot.canvas.mark(Series::VERMILION, x, place, true, &text(other, "stream b"));
         }
         let place = plot.y(*value);
         plot.canvas.mark(Series::VERMILION, x, place, false, &text(*value, "stream a"));
     }
+    // Last, so that no mark hides a label.
+    plot.rule("ink-line", MARGIN, "margin 5%");
+    if let Some(bound) = bound {
+        plot.rule("s1", bound, &format!("upper bound {}%", format::fixed(bound, 2)));
+    }
+    let bound_words = bound.map_or_else(String::new, |bound| {
+        format!("The drawn bound, {}%, is the family's and decides. ", format::fixed(bound, 2))
+    });
     let decision = judged.map_or_else(
         || "The study has no judged row for this contrast.".to_owned(),
         |row| {
@@ -87,13 +91,16 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let above = a.values.iter().filter(|(_, v)| *v > MARGIN).count();
     let mut legend = vec![Key::mark(Series::VERMILION, "stream a")];
     if b.is_ok() {
-        legend.push(Key::open(Series::BLUE, "stream b"));
+        legend.push(Key::open(Series::VERMILION, "stream b"));
+    }
+    if deviation.is_some() {
+        legend.push(Key::band("FF against FF on two streams, one deviation"));
     }
     Ok(Drawing {
         title: "Noninferiority at low noise".into(),
         caption: format!(
-            "Study a6: mean relative excess {}% over {count} seeds, {above} above the margin. {decision} Grey \
-             band: one standard deviation of FF against FF on two streams.{}",
+            "Study a6: mean relative excess {}% (pointwise two-sided 95%) over {count} seeds, {above} above the margin. \
+             {bound_words}{decision}{}",
             format::estimate(a.mean, a.interval),
             data.gap_sentence()
         ),

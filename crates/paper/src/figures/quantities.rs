@@ -12,7 +12,11 @@ pub const RAW_DIFFERENCE: &str = "raw.difference";
 pub const UPDATE_DIFFERENCE: &str = "d_U";
 /// Layers of the update in order: the prefix of a quantity, and its name on an axis.
 pub const LAYERS: [(&str, &str); 3] =
-    [("raw", "gradient"), ("clipped", "clipped"), ("applied", "update")];
+    [("raw", "gradient"), (CLIPPED, "clipped"), ("applied", "update")];
+/// The layer behind the global-norm clip.
+pub const CLIPPED: &str = "clipped";
+/// What the global-norm clip multiplied a gradient by.
+pub const CLIP_FACTOR: &str = "clip.factor";
 /// The four-graph interaction, behind a layer's prefix.
 pub const INTERACTION: &str = "interaction";
 /// The difference of the two placements, behind a layer's prefix.

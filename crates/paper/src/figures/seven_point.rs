@@ -12,6 +12,10 @@ use crate::words::condition;
 const NAME: &str = "seven-point";
 const STREAM_A: &str = "stream a";
 const STREAM_B: &str = "stream b";
+/// The second stream is the same cut: the same colour and mark, left open.
+const SECOND: Series = Series::VERMILION;
+/// How far the streams stand from their noise, to the left and to the right.
+const SHIFT: f64 = 4.0;
 const TITLE: &str = "Excess of F_SG over FF after 200 updates";
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
@@ -52,10 +56,13 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let panel = panel(&first, &second, &spread);
     let mut legend = vec![
         Key::mark(Series::VERMILION, "stream a, mean"),
-        Key::line(Series::VERMILION, "single seeds (thin)"),
+        Key::thin(Series::VERMILION, "stream a, single seeds"),
     ];
     if !second.is_empty() {
-        legend.push(Key::open(Series::BLUE, "stream b, mean"));
+        legend.push(Key::open(SECOND, "stream b, mean"));
+    }
+    if !spread.is_empty() {
+        legend.push(Key::band("FF against FF, one deviation"));
     }
     Ok(Drawing {
         title: "Excess of F_SG over FF by velocity noise".into(),
@@ -104,13 +111,13 @@ fn panel(first: &Points, second: &Points, spread: &[(f64, f64)]) -> backcut_draw
         let of_seed = |e: &Estimate| e.values.iter().find(|(s, _)| s == seed).map(|(_, v)| *v);
         let points: Vec<(f64, f64)> = first
             .iter()
-            .filter_map(|(noise, e)| Some((plot.x(*noise), plot.y(of_seed(e)?))))
+            .filter_map(|(noise, e)| Some((plot.x(*noise) - SHIFT, plot.y(of_seed(e)?))))
             .collect();
         plot.canvas.polyline("s1 thin", &points, None);
     }
     for (list, series, shift, open, name) in [
-        (second, Series::BLUE, 4.0, true, STREAM_B),
-        (first, Series::VERMILION, -4.0, false, STREAM_A),
+        (second, SECOND, SHIFT, true, STREAM_B),
+        (first, Series::VERMILION, -SHIFT, false, STREAM_A),
     ] {
         let points: Vec<(f64, f64)> =
             list.iter().map(|(noise, e)| (plot.x(*noise) + shift, plot.y(e.mean))).collect();
@@ -119,7 +126,12 @@ fn panel(first: &Points, second: &Points, spread: &[(f64, f64)]) -> backcut_draw
         for (noise, e) in list {
             let what = format!("{name}, {}", condition(&format!("{noise:.2}")));
             let place = plot.x(*noise) + shift;
-            plot.estimate(series, place, e, &what, "%", open);
+            if open {
+                plot.sources(series, place, e, &what, "%");
+            } else {
+                plot.sources_in_line(series, place, e, &what, "%");
+            }
+            plot.mean(series, place, e, &what, "%", open);
         }
     }
     plot.finish()

@@ -42,7 +42,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
         title: format!("Learning curves of {}", study.name),
         caption: format!(
             "{}: means over sources (lines) and single sources (thin) on a logarithmic scale; descriptive, no \
-             intervals. Evaluations in the first twentieth of training and values that are not above zero are in the data \
+             intervals. All panels have one scale. Evaluations in the first twentieth of training and values that are not above zero are in the data \
              only. A dotted vertical line is the update at which arms branch off others.{}",
             super::capital(&study.error_words().error),
             data.gap_sentence()
@@ -59,9 +59,32 @@ pub struct Panels<'a> {
     study: &'a Study,
     words: ErrorWords,
     lines: &'a [Line<'a>],
-    drawn: Vec<Panel>,
+    found: Vec<Found>,
     seen: BTreeSet<usize>,
     data: Data,
+}
+
+/// The curves under one condition.
+struct Found {
+    condition: String,
+    title: String,
+    curves: Vec<(usize, Curve)>,
+}
+
+impl Found {
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.curves.iter().flat_map(|(_, c)| c.sources.values().flatten().copied())
+    }
+
+    /// The last update of the panel.
+    fn last(&self) -> f64 {
+        self.points().map(|(u, _)| u).fold(0.0, f64::max)
+    }
+}
+
+/// The first evaluations are far above everything else and would flatten the rest.
+fn is_shown(update: f64, last: f64) -> bool {
+    update >= 0.05 * last
 }
 
 /// One arm's evaluations under one condition.
@@ -78,24 +101,30 @@ impl<'a> Panels<'a> {
             study,
             words,
             lines,
-            drawn: Vec::new(),
+            found: Vec::new(),
             seen: BTreeSet::new(),
             data: Data::default(),
         }
     }
 
-    /// The panels, their legend and their data; an error if nothing could be drawn.
-    pub fn finish(self) -> Result<(Vec<Panel>, Vec<Key>, Data), ReportError> {
-        if self.drawn.is_empty() {
+    /// The panels on one scale, their legend and their data; an error if nothing could be drawn.
+    pub fn finish(mut self) -> Result<(Vec<Panel>, Vec<Key>, Data), ReportError> {
+        let found = std::mem::take(&mut self.found);
+        let shown = found.iter().flat_map(|one| {
+            let last = one.last();
+            one.points().filter(move |(u, _)| is_shown(*u, last)).map(|(_, v)| v.log10())
+        });
+        let Some(scale) = range(shown) else {
             let why = format!("{} holds no learning curves", self.study.name);
             return Err(ReportError::missing(NAME, why));
-        }
+        };
+        let panels = found.iter().map(|one| self.panel(one, scale)).collect();
         let key = |i: &usize| Key::line(self.lines[*i].series, self.lines[*i].label);
         let legend = self.seen.iter().map(key).collect();
-        Ok((self.drawn, legend, self.data))
+        Ok((panels, legend, self.data))
     }
 
-    /// Draws the curves under a condition, if there are any.
+    /// Takes the curves under a condition, if there are any.
     pub fn add(&mut self, condition: &str, title: &str) {
         let mut drawn = Vec::new();
         for (i, line) in self.lines.iter().enumerate() {
@@ -108,9 +137,9 @@ impl<'a> Panels<'a> {
             }
         }
         if !drawn.is_empty() {
-            let panel = self.panel(condition, title, &drawn);
-            self.drawn.push(panel);
             self.seen.extend(drawn.iter().map(|(i, _)| *i));
+            let (condition, title) = (condition.to_owned(), title.to_owned());
+            self.found.push(Found { condition, title, curves: drawn });
         }
     }
 
@@ -148,29 +177,29 @@ impl<'a> Panels<'a> {
         Curve { sources, mean }
     }
 
-    fn panel(&mut self, condition: &str, title: &str, drawn: &[(usize, Curve)]) -> Panel {
-        let points = || drawn.iter().flat_map(|(_, c)| c.sources.values().flatten().copied());
-        // The first evaluations are far above everything else and would flatten the rest.
-        let last = points().map(|(u, _)| u).fold(0.0, f64::max);
-        let shown = |u: f64| u >= 0.05 * last;
-        let values = points().filter(|(u, _)| shown(*u)).map(|(_, v)| v.log10());
+    fn panel(&mut self, found: &Found, scale: [f64; 2]) -> Panel {
+        let Found { condition, title, curves: drawn } = found;
+        let last = found.last();
         let unit = self.words.unit.clone();
         let y_label = format!("{}, logarithmic", self.words.label());
         let mut plot = Plot::new(&PlotSpec {
             title,
             x: Axis::Numbers([0.0, last]),
             x_label: "update",
-            y: range(values).unwrap_or([-3.0, -1.0]),
+            y: scale,
             y_is_log: true,
             y_label: &y_label,
             height: 240.0,
         });
-        let place = |plot: &Plot, points: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        let kept = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
             let stride = points.len().div_ceil(POINTS).max(1);
-            let kept = points.iter().rev().step_by(stride).filter(|(u, _)| shown(*u));
-            let mut placed: Vec<_> = kept.map(|(u, v)| (plot.x(*u), plot.y(*v))).collect();
-            placed.reverse();
-            placed
+            let kept = points.iter().rev().step_by(stride).filter(|(u, _)| is_shown(*u, last));
+            let mut kept: Vec<_> = kept.copied().collect();
+            kept.reverse();
+            kept
+        };
+        let place = |plot: &Plot, points: &[(f64, f64)]| -> Vec<(f64, f64)> {
+            kept(points).into_iter().map(|(u, v)| (plot.x(u), plot.y(v))).collect()
         };
         for (i, curve) in drawn {
             let line = &self.lines[*i];
@@ -195,7 +224,11 @@ impl<'a> Panels<'a> {
         for (i, curve) in drawn {
             let Line { label, series, .. } = self.lines[*i];
             let placed = place(&plot, &curve.mean);
-            plot.canvas.polyline(&format!("s{} line", series.index()), &placed, series.dashes());
+            let words = |(u, v): (f64, f64)| (format::exact(u), format::number(v));
+            let values: Vec<(String, String)> = kept(&curve.mean).into_iter().map(words).collect();
+            let name = format!("{label}, mean error ({unit}) after update");
+            let class = format!("s{} line", series.index());
+            plot.canvas.curve(&class, &placed, series.dashes(), &name, &values);
             if let (Some((x, y)), Some((update, value))) = (placed.last(), curve.mean.last()) {
                 let (count, value) = (curve.sources.len(), format::number(*value));
                 let text =

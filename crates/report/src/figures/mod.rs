@@ -55,7 +55,7 @@ impl Results {
 
     /// Colours and marks of all arms: the same arm has the same on a whole page.
     pub fn palette(&self) -> Palette {
-        Palette::new(self.studies().flat_map(Study::arms_in_order), &[])
+        Palette::of_arms(self.studies().flat_map(Study::arms_in_order))
     }
 }
 

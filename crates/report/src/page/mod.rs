@@ -15,7 +15,7 @@ use backcut_draw::{Drawing, page_variables, rules};
 use crate::error::ReportError;
 use crate::escape::{file_name, percent, xml};
 use crate::results::{Results, Study};
-use crate::tables::{Format, Table, freezes};
+use crate::tables::{Table, freezes};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -25,15 +25,20 @@ const SCRIPT_HASH: &str = include_str!("page.js.sha256");
 /// A page that grows from top to bottom.
 #[derive(Clone, Debug)]
 pub struct Page {
+    head: String,
     html: String,
+    sections: Vec<(String, String)>,
     left_out: Vec<(String, String)>,
 }
+
+/// Where a row of a table leads: an anchor of the page, and the word for it.
+pub type RowLinks<'a> = &'a dyn Fn(&[String]) -> Vec<(String, String)>;
 
 impl Page {
     /// A page with its title.
     pub fn new(title: &str) -> Self {
         let title = xml(title);
-        let mut html = format!(
+        let mut head = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
@@ -44,27 +49,36 @@ impl Page {
         );
         let (light, dark) = (page_variables(false), page_variables(true));
         let _ = write!(
-            html,
+            head,
             ":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n\
              @media screen{{:root[data-theme=dark]{{{dark}}}}}\n{}\n{STYLE}</style>\n</head>\n<body>\n\
              <header><h1>{title}</h1><button id=\"theme\" type=\"button\" aria-label=\"switch between light and dark\">\
-             light / dark</button></header>\n<main>\n",
+             light / dark</button></header>\n",
             rules(false)
         );
-        Self { html, left_out: Vec::new() }
+        Self { head, html: String::new(), sections: Vec::new(), left_out: Vec::new() }
     }
 
-    /// The whole file.
-    pub fn finish(mut self) -> String {
+    /// The whole file; its sections stay in sight as contents.
+    pub fn finish(self) -> String {
+        let Self { head: mut page, html, sections, .. } = self;
+        if !sections.is_empty() {
+            page.push_str("<nav aria-label=\"contents\"><ul>\n");
+            for (id, title) in sections {
+                let _ = writeln!(page, "<li><a href=\"#{}\">{}</a></li>", xml(&id), xml(&title));
+            }
+            page.push_str("</ul></nav>\n");
+        }
         let _ = write!(
-            self.html,
-            "</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+            page,
+            "<main>\n{html}</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
         );
-        self.html
+        page
     }
 
-    /// A heading that links can name.
+    /// A heading that the contents name.
     pub fn section(&mut self, id: &str, title: &str) {
+        self.sections.push((id.to_owned(), title.to_owned()));
         let _ = writeln!(self.html, "<h2 id=\"{}\">{}</h2>", xml(id), xml(title));
     }
 
@@ -76,6 +90,28 @@ impl Page {
     /// A paragraph.
     pub fn paragraph(&mut self, class: &str, text: &str) {
         let _ = writeln!(self.html, "<p class=\"{class}\">{}</p>", xml(text));
+    }
+
+    /// What was found: sentences, each with its subject before a colon.
+    pub fn finding(&mut self, sentences: &[String]) {
+        if sentences.is_empty() {
+            return;
+        }
+        self.html.push_str("<ul class=\"finding\">\n");
+        for sentence in sentences {
+            let (subject, rest) = sentence.split_once(": ").unwrap_or(("", sentence));
+            let _ = writeln!(self.html, "<li><b>{}</b>: {}</li>", xml(subject), xml(rest));
+        }
+        self.html.push_str("</ul>\n");
+    }
+
+    /// Terms and what they mean.
+    pub fn glossary(&mut self, terms: &[(&str, &str)]) {
+        self.html.push_str("<dl>\n");
+        for (term, meaning) in terms {
+            let _ = writeln!(self.html, "<dt>{}</dt><dd>{}</dd>", xml(term), xml(meaning));
+        }
+        self.html.push_str("</dl>\n");
     }
 
     /// A list of sentences.
@@ -142,13 +178,18 @@ impl Page {
 
     /// A table with its data; as `cards`, a narrow screen shows every row as a block of its own.
     pub fn table(&mut self, table: &Table, cards: bool) {
+        self.linked_table(table, cards, &|_| Vec::new());
+    }
+
+    /// The same with links behind a row's first cell; rows are anchors of their own (`row-TABLE-FIRST CELL`).
+    pub fn linked_table(&mut self, table: &Table, cards: bool, links: RowLinks<'_>) {
         let class = if cards { "cards" } else { "" };
         if table.rows.is_empty() {
             for note in &table.notes {
                 self.paragraph("note", note);
             }
         } else {
-            let table = table.write(Format::Html);
+            let table = table.html_with(links);
             let _ = write!(self.html, "<div class=\"scroll {class}\">\n{table}</div>\n");
         }
         let link = csv_link(&format!("table-{}", table.name), &table.csv);
@@ -163,8 +204,25 @@ impl Page {
             xml(&table.title),
             xml(about)
         );
-        self.table(table, false);
+        self.table(table, true);
         self.html.push_str("</details>\n");
+    }
+
+    /// What each study judged, folded under its title.
+    pub fn contrasts(&mut self, results: &Results) -> Result<(), ReportError> {
+        let mut any = false;
+        for study in results.studies().filter(|study| !study.analysis.is_empty()) {
+            let made = crate::tables::table(results, "contrasts", Some(&study.name))?;
+            let about = studies::judged_words(study);
+            let name = file_name(&format!("contrasts-{}", study.name));
+            let table = Table { name, title: studies::study_title(study), ..made };
+            self.folded(&table, &about);
+            any = true;
+        }
+        if !any {
+            self.paragraph("", "No study has been analysed.");
+        }
+        Ok(())
     }
 
     /// Plans and comparisons, as a study wrote them.
@@ -174,7 +232,7 @@ impl Page {
                 name: file_name(&format!("{}-{}", study.name, extra.title)),
                 title: format!("{} ({})", extra.title, study.name),
                 columns: extra.columns.clone(),
-                rows: extra.rows.clone(),
+                rows: extra.rows.iter().map(|row| row.iter().map(|c| short(c)).collect()).collect(),
                 notes: Vec::new(),
                 csv: extra.csv(),
             };
@@ -188,12 +246,9 @@ impl Page {
         self.section("about", "About this run");
         match results.ledger() {
             Some(ledger) => {
-                let _ = writeln!(
-                    self.html,
-                    "<p>Ledger: {} entries, head <code>{}</code>.</p>",
-                    ledger.entries,
-                    xml(&ledger.head)
-                );
+                let entries = plural(ledger.entries, "entry", "entries");
+                let head = xml(&ledger.head);
+                let _ = writeln!(self.html, "<p>Ledger: {entries}, head <code>{head}</code>.</p>");
                 if let Ok(frozen) = freezes(results.freezes())
                     && !frozen.rows.is_empty()
                 {
@@ -213,8 +268,9 @@ impl Page {
     fn facts(&mut self, study: &Study) {
         let _ = writeln!(
             self.html,
-            "<details><summary>Study {}</summary>\n<div class=\"scroll\"><table class=\"facts\"><tbody>",
-            xml(&study.name)
+            "<details id=\"about-{}\"><summary>{}</summary>\n<div class=\"scroll\"><table class=\"facts\"><tbody>",
+            file_name(&study.name),
+            xml(&studies::study_title(study))
         );
         let mut fact = |key: &str, value: &str| {
             let (key, value) = (xml(key), xml(value));
@@ -229,14 +285,28 @@ impl Page {
             heads.sort_unstable();
             heads.dedup();
             let words = format!(
-                "{} units, {} s of computing, under {} ledger heads",
-                study.provenance.len(),
+                "{}, {} s of computing, under {}",
+                backcut_text::counted(study.provenance.len(), "unit"),
                 crate::format::fixed(seconds, 0),
-                heads.len()
+                backcut_text::counted(heads.len(), "ledger head")
             );
             fact("results", &words);
         }
         self.html.push_str("</tbody></table></div></details>\n");
+    }
+}
+
+/// A count with its noun.
+fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// A cell for the eye: a number with more digits than anybody reads keeps them in the data only.
+fn short(cell: &str) -> String {
+    let digits = cell.chars().filter(char::is_ascii_digit).count();
+    match cell.parse::<f64>() {
+        Ok(value) if digits > 8 && cell.contains('.') => crate::format::number(value),
+        _ => cell.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::Page;
 use crate::error::ReportError;
 use crate::escape::file_name;
 use crate::figures::{FIGURES, figure};
-use crate::results::{Results, Study, distinct};
+use crate::results::{Judged, Results, Study, distinct};
 use crate::tables::{TABLES, Table, table};
 
 /// The page; its title is the study's own unless one is given.
@@ -36,11 +36,21 @@ fn trained_elsewhere(results: &Results, study: &Study) -> Option<String> {
         .then(|| format!("its arms were trained for {}", origins.join(" and ")))
 }
 
-fn study_title(study: &Study) -> String {
+pub(super) fn study_title(study: &Study) -> String {
     match study.fact("title").filter(|title| !title.is_empty()) {
         Some(title) => format!("{}: {title}", study.name),
         None => study.name.clone(),
     }
+}
+
+/// How many contrasts a study judged, and how they were decided.
+pub(super) fn judged_words(study: &Study) -> String {
+    let decisions: Vec<String> = study.analysis.iter().map(Judged::decision).collect();
+    let count = |wanted: &str| decisions.iter().filter(|d| *d == wanted).count();
+    let words = distinct(decisions.iter().map(String::as_str).filter(|d| !d.is_empty()));
+    let each = words.into_iter().map(|word| format!("{} {word}", count(word)));
+    let judged = backcut_text::counted(decisions.len(), "contrast");
+    std::iter::once(judged).chain(each).collect::<Vec<_>>().join("; ").replacen("; ", ": ", 1)
 }
 
 /// One study's figures with the tables that belong to them.

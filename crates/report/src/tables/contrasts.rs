@@ -40,10 +40,11 @@ pub fn contrasts(studies: &[&Study]) -> Table {
         "contrast",
         "estimate",
         "interval",
-        "agree",
+        "sources agreeing",
         "adjusted exact p",
         "verdict",
         "status",
+        "formula",
     ];
     Table {
         name: "contrasts".into(),
@@ -65,19 +66,15 @@ fn cells(study: &str, row: &Judged) -> Vec<String> {
         format!(" (can not be below {})", minus(&p_value(floor)))
     });
     let why = if row.why.is_empty() { String::new() } else { format!(": {}", row.why) };
-    let name = if row.expression.is_empty() || row.expression == row.contrast {
-        row.contrast.clone()
-    } else {
-        format!("{}: {}", row.contrast, row.expression)
-    };
     vec![
         study.to_owned(),
-        name,
+        row.contrast.clone(),
         row.estimate(),
         format!("{} ({})", row.kind(), row.family),
         row.agreement(),
         p + &floor,
         row.decision(),
         row.status.to_string() + &why,
+        if row.expression == row.contrast { String::new() } else { row.expression.clone() },
     ]
 }

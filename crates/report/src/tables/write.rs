@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::Table;
-use crate::escape::{latex, markdown, xml};
+use crate::escape::{file_name, latex, markdown, xml};
+use crate::page::RowLinks;
 
 /// How a table is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,13 +40,14 @@ impl Table {
     /// Writes the table.
     pub fn write(&self, format: Format) -> String {
         match format {
-            Format::Html => self.html(),
+            Format::Html => self.html_with(&|_| Vec::new()),
             Format::Markdown => self.markdown(),
             Format::Latex => self.latex(),
         }
     }
 
-    fn html(&self) -> String {
+    /// As HTML, with what `links` gives for a row behind its first cell.
+    pub(crate) fn html_with(&self, links: RowLinks<'_>) -> String {
         let mut out = format!(
             "<table id=\"table-{}\">\n<caption>{}</caption>\n<thead><tr>",
             xml(&self.name),
@@ -56,14 +58,27 @@ impl Table {
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
-            out.push_str("<tr>");
+            let links = links(row);
+            let anchor = match row.first() {
+                Some(first) if !links.is_empty() => {
+                    format!(" id=\"row-{}-{}\"", xml(&self.name), file_name(first))
+                }
+                _ => String::new(),
+            };
+            let _ = write!(out, "<tr{anchor}>");
+            let mut links = Some(links).filter(|links| !links.is_empty());
             for (cell, column) in row.iter().zip(&self.columns) {
                 let label = if column.is_empty() {
                     String::new()
                 } else {
                     format!(" data-l=\"{}\"", xml(column))
                 };
-                let _ = write!(out, "<td{label}>{}</td>", unbroken(&xml(cell)));
+                let _ = write!(out, "<td{label}>{}", unbroken(&xml(cell)));
+                for (anchor, word) in links.take().unwrap_or_default() {
+                    let (anchor, word) = (xml(&anchor), xml(&word));
+                    let _ = write!(out, " <a class=\"to\" href=\"#{anchor}\">{word}</a>");
+                }
+                out.push_str("</td>");
             }
             out.push_str("</tr>\n");
         }

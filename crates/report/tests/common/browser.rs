@@ -28,6 +28,20 @@ pub const OVERLAPPING: &str = r"(() => {
     return found.slice(0, 5);
 })()";
 
+/// Cells of several words in columns too narrow for one, and tables that are wider than their place.
+pub const CRAMPED: &str = r"(() => {
+    const found = [];
+    for (const cell of document.querySelectorAll('td')) {
+        if (!cell.getClientRects().length) continue;
+        const words = cell.textContent.trim().split(/\s+/);
+        if (words.length > 3 && cell.clientWidth < 60) found.push(cell.clientWidth + ': ' + cell.textContent);
+    }
+    for (const box of document.querySelectorAll('.cards')) {
+        if (box.scrollWidth > box.clientWidth + 1) found.push('wide: ' + box.querySelector('table')?.id);
+    }
+    return found.slice(0, 5);
+})()";
+
 /// A running browser with one page.
 pub struct Browser {
     process: Child,
@@ -134,7 +148,22 @@ impl Browser {
         let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let features = json!([{"name": "prefers-color-scheme", "value": theme}]);
-        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
+        self.call("Emulation.setEmulatedMedia", json!({"media": "", "features": features}));
+    }
+
+    /// The page as a sheet of paper shows it: A4 between its margins.
+    pub fn on_paper(&mut self) {
+        let metrics =
+            json!({"width": 688, "height": 1017, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        self.call("Emulation.setEmulatedMedia", json!({"media": "print", "features": []}));
+    }
+
+    /// Presses a key.
+    pub fn press(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            self.call("Input.dispatchKeyEvent", json!({"type": kind, "key": key, "code": key}));
+        }
     }
 
     /// A screenshot's PNG, still in base64.

@@ -19,7 +19,7 @@ pub struct Dots {
 impl Dots {
     /// The figure; the axis starts at 0.
     pub fn svg(&self) -> String {
-        let palette = Palette::new(self.series.iter().map(String::as_str), &[]);
+        let palette = Palette::of_arms(self.series.iter().map(String::as_str));
         let mark = |(name, point): (&String, &Option<Point>)| {
             let (value, band) = (*point)?;
             let text = match band {
@@ -65,7 +65,7 @@ impl Lines {
     /// The figure; the vertical axis starts at 0.
     pub fn svg(&self) -> String {
         let names: Vec<String> = self.series.iter().map(|(name, _)| name.clone()).collect();
-        let palette = Palette::new(names.iter().map(String::as_str), &[]);
+        let palette = Palette::of_arms(names.iter().map(String::as_str));
         let values = self.series.iter().flat_map(|(_, values)| values.iter().copied());
         let mut plot = Plot::new(&PlotSpec {
             title: "",

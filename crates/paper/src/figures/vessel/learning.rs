@@ -126,7 +126,7 @@ fn differences(data: &mut Data, results: &Results, study: &str) -> Option<Panel>
         }
     }
     let values = means.iter().flat_map(|(_, _, e)| e.values.iter().map(|(_, v)| *v));
-    let labels = [title, "updates of rollouts", "difference, % of FF's error"];
+    let labels = [title, "updates of rollouts", "error above FF (%)"];
     let axis = names(&TIMES.map(|(time, _)| time));
     let mut plot = plot_of(values.chain([0.0]), false, labels, axis)?;
     for (i, j, e) in &means {

@@ -40,7 +40,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
             study,
             &Asked {
                 title: "Gap, relative to FF's error",
-                label: "% of FF's error",
+                label: "error above FF (%)",
                 unit: "% of FF",
                 scale: 100.0,
                 arms: &CUTS,
