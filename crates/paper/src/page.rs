@@ -5,9 +5,16 @@ use backcut_report::{ReportError, Table, table};
 use backcut_text::format::NONE;
 
 use crate::Reproduction;
+use crate::agreement::Group;
+use crate::answer::{Answer, tally};
+use crate::entry::Subject;
+use crate::figures::agreement::rank;
 use crate::figures::{FIGURES, is_of_the_vessel};
-use crate::paper::Subject;
-use crate::reproduction::VESSEL;
+use crate::reproduction::{QUADROTOR, RULES, VESSEL};
+use crate::tables::{our_text, paper_text};
+
+/// The figure that the comparison opens with.
+const AGREEMENT: &str = "agreement";
 
 const TITLE: &str = "What does a memory cut cost?";
 
@@ -31,10 +38,11 @@ impl Reproduction {
         let (headline, _) = FIGURES[0];
         page.figure(headline, self.figure(headline));
         page.section("summary", "Ours and the paper's");
-        page.table(&self.claims_about(Subject::Quadrotor), true);
+        self.comparison_on(&mut page);
         page.section("figures", "Figures");
         let (vessel, others): (Vec<&str>, Vec<&str>) =
             FIGURES[1..].iter().map(|(name, _)| *name).partition(|name| is_of_the_vessel(name));
+        let others = others.into_iter().filter(|name| *name != AGREEMENT);
         for name in others {
             page.figure(name, self.figure(name));
         }
@@ -53,7 +61,8 @@ impl Reproduction {
             page.table(&claims, true);
         }
         page.section("tables", "Tables");
-        page.paragraph("", "Ours beside every number of the paper that has one here.");
+        page.paragraph("", "Ours beside every number of the paper.");
+        page.paragraph("", RULES);
         for paper_table in &self.paper.tables {
             let content = self.table(&paper_table.name)?;
             let ours = has_ours(&content);
@@ -77,4 +86,80 @@ impl Reproduction {
         page.list(self.paper.unspecified.iter().map(|i| format!("{}: {}.", i.what, i.choice)));
         Ok(page.finish())
     }
+
+    /// The claims: what they come to, the figure, and one line each that opens, the gravest group first.
+    fn comparison_on(&self, page: &mut Page) {
+        let answers = self.answers(Subject::Quadrotor);
+        for (i, _) in self.programmes().enumerate() {
+            let name =
+                self.second.as_ref().map_or_else(String::new, |_| format!("({}) ", self.column(i)));
+            page.paragraph("", &(name + &tally(&answers, i, QUADROTOR)));
+        }
+        page.figure(AGREEMENT, self.figure(AGREEMENT));
+        let claims: Vec<&Answer<'_>> = answers.iter().filter(|answer| answer.is_claim).collect();
+        for group in Group::ALL {
+            let mut of_group: Vec<&&Answer<'_>> =
+                claims.iter().filter(|answer| answer.group() == Some(group)).collect();
+            if of_group.is_empty() {
+                continue;
+            }
+            of_group.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+            page.heading(&format!("{} ({})", group.title(), of_group.len()));
+            for answer in of_group {
+                page.details(
+                    &format!("{}: {}", answer.entry.id, answer.entry.text),
+                    &self.told(answer),
+                );
+            }
+        }
+        let absent: Vec<String> = answers.iter().filter_map(not_here).collect();
+        if !absent.is_empty() {
+            page.details(
+                &format!(
+                    "Without a value here: {} of {} published numbers",
+                    absent.len(),
+                    answers.len()
+                ),
+                &absent,
+            );
+        }
+        let table = self.claims_about(Subject::Quadrotor);
+        let about = format!("{} of {} rows have a value here", has_ours(&table), table.rows.len());
+        page.folded(&table, &about);
+    }
+
+    /// Everything about one claim, in lines.
+    fn told(&self, answer: &Answer<'_>) -> Vec<String> {
+        let entry = answer.entry;
+        let kind = if entry.kind.is_empty() { String::new() } else { format!(", {}", entry.kind) };
+        let count = entry.n.map_or_else(String::new, |n| format!(", n = {n}"));
+        let place =
+            if entry.place.is_empty() { String::new() } else { format!(" ({})", entry.place) };
+        let decision = if entry.decision.is_empty() {
+            String::new()
+        } else {
+            format!("; decided: {}", entry.decision)
+        };
+        let mut lines =
+            vec![format!("The paper{place}: {}{kind}{count}{decision}.", paper_text(entry))];
+        for (i, found) in answer.found.iter().enumerate() {
+            let name = self.column(i);
+            lines.push(match found {
+                Ok((ours, agreement)) => format!(
+                    "{name}: {} ({}), {}; {}.",
+                    our_text(entry, ours),
+                    ours.kind,
+                    agreement.words,
+                    ours.standing()
+                ),
+                Err(why) => format!("{name}: not here, {why}."),
+            });
+        }
+        lines
+    }
+}
+
+fn not_here(answer: &Answer<'_>) -> Option<String> {
+    let why = answer.absent()?;
+    Some(format!("{} {}: {why}.", answer.entry.id, answer.entry.condition))
 }

@@ -4,6 +4,7 @@
 //! intervals are. A figure whose study is missing is an error that says which; a page then shows the sentence in
 //! its place. Arms or conditions that are missing are left out and named in the caption.
 
+pub(crate) mod agreement;
 mod branch;
 mod calibration;
 pub mod design;
@@ -30,6 +31,7 @@ use crate::Reproduction;
 /// Every figure: its name and what it shows.
 pub const FIGURES: &[(&str, &str)] = &[
     ("memory-value", "value of memory and cost of the cut, by condition"),
+    ("agreement", "ours and the paper's, claim by claim"),
     ("segments", "cost by segment length, with the value of memory as lines"),
     ("branch", "learning curves, with the branch at update 800"),
     ("seven-point", "excess over FF at seven noise levels, on two streams"),
@@ -64,6 +66,7 @@ impl Reproduction {
         let results = &self.results;
         match name {
             "memory-value" => memory_value::draw(results, &self.paper),
+            "agreement" => agreement::draw(self),
             "segments" => segments::draw(results, &self.paper),
             "branch" => branch::draw(results),
             "seven-point" => seven_point::draw(results),
@@ -74,14 +77,21 @@ impl Reproduction {
             "intervention" => intervention::draw(results),
             "gradient" => gradient::draw(results),
             "updates" => updates::draw(results),
-            "calibration" => calibration::draw(results),
-            "multiverse" => multiverse::draw(results),
+            "calibration" => calibration::draw(self.holding(crate::calibration::STUDY)),
+            "multiverse" => multiverse::draw(self.holding(crate::multiverse::STUDY)),
             "design" => design::draw(&self.design),
             _ => self.vessel_figure(name).unwrap_or_else(|| {
                 let known = FIGURES.iter().map(|(name, _)| *name);
                 Err(ReportError::unknown("figure", name, known))
             }),
         }
+    }
+}
+
+impl Reproduction {
+    /// The first of the programmes that holds a study; the first programme if none does.
+    fn holding(&self, study: &str) -> &Results {
+        self.programmes().find(|results| results.study(study).is_some()).unwrap_or(&self.results)
     }
 }
 

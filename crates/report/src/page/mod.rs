@@ -167,6 +167,13 @@ impl Page {
         self.html.push_str("</details>\n");
     }
 
+    /// A line that opens to more lines.
+    pub fn details(&mut self, summary: &str, lines: &[String]) {
+        let _ = writeln!(self.html, "<details><summary>{}</summary>", xml(summary));
+        self.list(lines.iter().cloned());
+        self.html.push_str("</details>\n");
+    }
+
     /// Plans and comparisons, as a study wrote them.
     pub fn extras(&mut self, study: &Study) {
         for extra in &study.extras {
