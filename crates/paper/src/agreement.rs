@@ -9,7 +9,7 @@ use backcut_report::Results;
 use backcut_stats::Verdict;
 use backcut_stats::normal::normal_quantile;
 use backcut_tables::Judgement;
-use backcut_text::format::{estimate, number};
+use backcut_text::format::{estimate, exact, number};
 
 use crate::compare::Ours;
 use crate::entry::{Compare, Entry, Statistic};
@@ -163,7 +163,7 @@ pub fn agreement(results: &Results, entry: &Entry, ours: &Ours) -> Agreement {
         });
     }
     words.extend(in_range.map(|inside| {
-        let [low, high] = entry.range.unwrap_or_default().map(number);
+        let [low, high] = entry.range.unwrap_or_default().map(exact);
         format!("{} the paper's {low} to {high}", if inside { "inside" } else { "outside" })
     }));
     words.extend(same_zero.map(|same| {
@@ -245,7 +245,8 @@ fn difference(results: &Results, entry: &Entry, ours: &Ours, paper: f64) -> Opti
     if matches!(entry.compare, Compare::Sign | Compare::Factor) {
         return None;
     }
-    let value = ours.value - paper;
+    let rounding = 1e-12 * paper.abs();
+    let value = Some(ours.value - paper).filter(|d| d.abs() > rounding).unwrap_or(0.0);
     let n = entry.n.map(f64::from);
     let known = |mine: Option<[f64; 2]>, theirs: Option<[f64; 2]>, basis: Basis| {
         let interval = mine.zip(theirs).map(|(m, t)| apart([ours.value, paper], m, t));

@@ -130,16 +130,18 @@ fn judged<'r>(results: &'r Results, entry: &Entry, study: &str) -> Option<&'r Ju
 
 fn estimate(results: &Results, entry: &Entry, study: &str) -> Result<Measured, String> {
     let usual = |estimate: Estimate| Measured { estimate, kind: None, of_states: false };
+    // A number of all sources that is no mean of theirs.
+    let whole = |estimate: Estimate| Measured { of_states: true, ..usual(estimate) };
     let found = match (&entry.expression, &entry.measure, &entry.curve) {
         (Some(expression), ..) => match &entry.with {
-            Some(other) => usual(correlation(results, study, expression, other)?),
+            Some(other) => whole(correlation(results, study, expression, other)?),
             None => usual(results.estimate(study, expression)?),
         },
         (_, Some(measure), _) if entry.statistic == Statistic::MedianChange => {
-            usual(median_change(results, measure, study)?)
+            whole(median_change(results, measure, study)?)
         }
         (_, Some(measure), _) if entry.statistic == Statistic::Spearman => {
-            Measured { of_states: true, ..usual(correlated(results, measure, study)?) }
+            whole(correlated(results, measure, study)?)
         }
         (_, Some(measure), _) => measured(results, measure, study)?,
         (_, _, Some(along)) => usual(curve(results, along, study)?),

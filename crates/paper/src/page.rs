@@ -1,5 +1,7 @@
 //! The page beside the paper, from top to bottom.
 
+use std::collections::BTreeMap;
+
 use backcut_report::page::Page;
 use backcut_report::{ReportError, Table, table};
 use backcut_text::format::NONE;
@@ -112,20 +114,20 @@ impl Reproduction {
                 );
             }
         }
-        let absent: Vec<String> = answers.iter().filter_map(not_here).collect();
-        if !absent.is_empty() {
-            page.details(
-                &format!(
-                    "Without a value here: {} of {} published numbers",
-                    absent.len(),
-                    answers.len()
-                ),
-                &absent,
-            );
+        let mut absent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for answer in &answers {
+            if let Some(why) = answer.absent() {
+                let name = format!("{} {}", answer.entry.id, answer.entry.condition);
+                absent.entry(why).or_default().push(name.trim().to_owned());
+            }
         }
-        let table = self.claims_about(Subject::Quadrotor);
-        let about = format!("{} of {} rows have a value here", has_ours(&table), table.rows.len());
-        page.folded(&table, &about);
+        if !absent.is_empty() {
+            let count = absent.values().map(Vec::len).sum::<usize>();
+            let line =
+                format!("Without a value here: {count} of {} published numbers", answers.len());
+            let told = |(why, names): (&str, Vec<String>)| format!("{why}: {}.", names.join("; "));
+            page.details(&line, &absent.into_iter().map(told).collect::<Vec<_>>());
+        }
     }
 
     /// Everything about one claim, in lines.
@@ -157,9 +159,4 @@ impl Reproduction {
         }
         lines
     }
-}
-
-fn not_here(answer: &Answer<'_>) -> Option<String> {
-    let why = answer.absent()?;
-    Some(format!("{} {}: {why}.", answer.entry.id, answer.entry.condition))
 }

@@ -118,10 +118,13 @@ impl Paper {
 fn inherit(whole: &mut toml::Table) -> Result<(), PaperError> {
     let mut rows: BTreeMap<String, toml::Table> = BTreeMap::new();
     for table in list(whole, "table") {
-        let defaults = match table.remove("defaults") {
+        let mut defaults = match table.remove("defaults") {
             Some(Value::Table(defaults)) => defaults,
             _ => toml::Table::new(),
         };
+        if let Some(place) = table.get("place") {
+            defaults.insert("place".to_owned(), place.clone());
+        }
         let name = table.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         for row in list(table, "row") {
             fill(row, &defaults, &[]);

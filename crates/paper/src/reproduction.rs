@@ -77,7 +77,7 @@ impl Reproduction {
                 if self.second.is_none() { String::new() } else { capital(self.column(i)) + ": " };
             let _ = writeln!(out, "{name}{}\n", tally(&quadrotor, i, QUADROTOR));
         }
-        let _ = writeln!(out, "## How agreement is measured\n\n{RULES}\n");
+        let _ = writeln!(out, "## How agreement is measured\n\n{RULES}\n\n## Where we differ");
         differences(&mut out, self, quadrotor.iter().filter(|answer| answer.is_claim));
         out.push_str("\n## Claims\n\n");
         self.claims(&mut out, &quadrotor);
@@ -92,7 +92,9 @@ impl Reproduction {
         for table in &self.paper.tables {
             let Ok(made) = self.table(&table.name) else { continue };
             let _ = writeln!(out, "\n### {}\n", markdown(&made.title));
-            out.push_str(&made.write(Format::Markdown));
+            let text = made.write(Format::Markdown);
+            let title = format!("**{}**\n\n", markdown(&made.title));
+            out.push_str(text.strip_prefix(&title).unwrap_or(&text));
         }
         not_here(&mut out, quadrotor.iter().chain(&vessel));
         out.push_str(

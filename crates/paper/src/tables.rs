@@ -60,6 +60,10 @@ impl Reproduction {
 pub fn our_text(entry: &Entry, ours: &Ours) -> String {
     let value = match entry.statistic {
         Statistic::BelowZero => format!("{} of {}", ours.value, ours.n),
+        // Counts.
+        _ if ours.interval.is_none() && ["seeds", "points"].contains(&entry.unit.as_str()) => {
+            exact(ours.value)
+        }
         _ => estimate(ours.value, ours.interval),
     };
     with_unit(&value, &entry.unit)
@@ -73,9 +77,7 @@ pub fn paper_text(entry: &Entry) -> String {
         }
         Some(value) => with_unit(&published(value, entry.interval), &entry.unit),
         None => match (entry.range, entry.includes_zero) {
-            (Some([low, high]), _) => {
-                with_unit(&format!("{} to {}", number(low), number(high)), &entry.unit)
-            }
+            (Some(ends), _) => ends.map(|end| with_unit(&exact(end), &entry.unit)).join(" to "),
             (None, Some(true)) => "includes zero".to_owned(),
             (None, Some(false)) => "excludes zero".to_owned(),
             (None, None) => NONE.to_owned(),
@@ -137,7 +139,10 @@ impl Reproduction {
             }
             let mut columns = answer.found.iter().map(|found| match found {
                 Ok((ours, agreement)) => {
-                    add_sources(&mut values, name, entry, ours);
+                    // What a table's row holds stands with the table.
+                    if entry.cell.is_none() {
+                        add_sources(&mut values, name, entry, ours);
+                    }
                     [our_text(entry, ours), agreement.words.clone(), ours.standing()]
                 }
                 Err(why) => [NONE.to_owned(), format!("not here: {why}"), NONE.to_owned()],
@@ -257,16 +262,20 @@ fn cells(entry: &Entry, found: &Found) -> [String; 3] {
 }
 
 fn per_source_header() -> String {
-    "table,id,quantity,condition,source,value,unit\n".to_owned()
+    "table,id,condition,source,value,unit\n".to_owned()
 }
 
 fn add_sources(out: &mut String, table: &str, entry: &Entry, ours: &Ours) {
-    let place = [table, &entry.id, &entry.text, &entry.condition].map(csv).join(",");
-    if ours.values.is_empty() && ours.n > 0 {
+    let place = [table, &entry.id, &entry.condition].map(csv).join(",");
+    // Counts and bounds are of values that stand where their mean does.
+    let is_listed =
+        matches!(entry.statistic, Statistic::Mean | Statistic::Median | Statistic::Deviation);
+    let values = if is_listed { ours.values.as_slice() } else { &[] };
+    if values.is_empty() && ours.n > 0 {
         let (value, unit) = (exact(ours.value), csv(&entry.unit));
         let _ = writeln!(out, "{place},all {},{value},{unit}", ours.n);
     }
-    for (source, value) in &ours.values {
+    for (source, value) in values {
         let _ = writeln!(out, "{place},{},{},{}", csv(source), exact(*value), csv(&entry.unit));
     }
 }

@@ -11,7 +11,7 @@ use crate::Reproduction;
 use crate::agreement::{Difference, Group};
 use crate::answer::Answer;
 use crate::entry::{Compare, Subject};
-use crate::tables::{our_text, paper_text};
+use crate::tables::our_text;
 
 const NAME: &str = "agreement";
 /// One series per programme.
@@ -121,13 +121,7 @@ fn row(beside: &Reproduction, answer: &Answer<'_>, data: &mut Data, beyond: &mut
             wide: ours.pointwise.map(|ends| ends.map(|end| cut(place(end)))),
             narrow: None,
             open: false,
-            text: format!(
-                "{}: {name} {}; {}; {}",
-                entry.id,
-                our_text(entry, ours),
-                agreement.words,
-                ours.standing()
-            ),
+            text: format!("{}: {name} {}; {}", entry.id, our_text(entry, ours), agreement.words),
         });
     }
     marks.push(Mark {
@@ -136,12 +130,7 @@ fn row(beside: &Reproduction, answer: &Answer<'_>, data: &mut Data, beyond: &mut
         wide: Some(ends.map(|end| cut(place(end)))),
         narrow: None,
         open: true,
-        text: format!(
-            "{}: the paper's {}, 95% {}",
-            entry.id,
-            paper_text(entry),
-            estimate(paper, Some(ends))
-        ),
+        text: format!("{}: the paper's {}", entry.id, estimate(paper, Some(ends))),
     });
     Row { name: entry.id.clone(), note: notes.join(" / "), marks }
 }
