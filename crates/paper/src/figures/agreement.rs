@@ -57,7 +57,7 @@ pub fn draw(beside: &Reproduction) -> Result<Drawing, ReportError> {
     let drawn = answers.iter().filter(|a| a.absent().is_none() && yardstick(a).is_some()).count();
     let others = answers.len() - absent - drawn;
     let rules = [(-0.5, String::new()), (0.0, "the paper's".to_owned()), (0.5, String::new())];
-    let axis = "ours minus the paper's, in widths of the paper's 95% interval";
+    let axis = "ours minus the paper's, in widths of its interval";
     let panel = Rows { title: "Claims by agreement", axis, rules: &rules, rows: &rows }.panel();
     let mut legend: Vec<Key> = (0..beside.programmes().count())
         .map(|i| Key::mark(OURS[i.min(1)], beside.column(i)))
