@@ -1,12 +1,14 @@
-//! One published number, ours beside it, and the comparison in words.
+//! Ours for one published number.
 
 use backcut_ledger::{Standing, Status};
-use backcut_stats::Verdict;
+use backcut_stats::bootstrap::mean_interval;
 use backcut_stats::quantile::quantiles;
+use backcut_stats::{DRAWS, SEED};
 use backcut_tables::Judgement;
 
+use crate::entry::{Entry, Statistic};
 use crate::measured::{Measured, clipped, collected, correlated, curve, measured};
-use crate::paper::{Compare, Entry, Statistic};
+use crate::selected::{correlation, extra, median_change, shape};
 use backcut_report::estimate::{Estimate, same_contrast};
 use backcut_report::results::{Judged, Results};
 
@@ -23,6 +25,8 @@ pub struct Ours {
     pub value: f64,
     /// The interval, if there is one.
     pub interval: Option<[f64; 2]>,
+    /// The pointwise 95% interval, which comparisons rest on.
+    pub pointwise: Option<[f64; 2]>,
     /// What kind of interval.
     pub kind: String,
     /// What it may claim.
@@ -77,9 +81,13 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
         let ours = |value: f64| value * entry.scale + entry.shift;
         let sources =
             row.sources.map_or_else(|| estimate.as_ref().map_or(0, Estimate::n), |n| n as usize);
+        // A family of one is its own pointwise interval.
+        let alone = row.interval().filter(|_| row.size.is_none_or(|size| size == 1));
+        let read = row.pointwise.or(alone).map(|ends| ends.map(ours));
         return Ok(Ours {
             study: study.to_owned(),
             value: ours(mean),
+            pointwise: estimate.as_ref().and_then(|e| e.interval).or(read),
             interval: row.interval().map(|ends| ends.map(ours)),
             kind: row.kind(),
             status: row.status.clone(),
@@ -97,6 +105,7 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
         study: study.to_owned(),
         value,
         interval,
+        pointwise: interval,
         kind: kind.filter(|_| interval.is_some()).unwrap_or_else(usual),
         status: Status::Descriptive.into(),
         why: "computed from the tables by the report; no frozen contrast names it".to_owned(),
@@ -121,14 +130,27 @@ fn judged<'r>(results: &'r Results, entry: &Entry, study: &str) -> Option<&'r Ju
 
 fn estimate(results: &Results, entry: &Entry, study: &str) -> Result<Measured, String> {
     let usual = |estimate: Estimate| Measured { estimate, kind: None, of_states: false };
+    // A number of all sources that is no mean of theirs.
+    let whole = |estimate: Estimate| Measured { of_states: true, ..usual(estimate) };
     let found = match (&entry.expression, &entry.measure, &entry.curve) {
-        (Some(expression), ..) => usual(results.estimate(study, expression)?),
+        (Some(expression), ..) => match &entry.with {
+            Some(other) => whole(correlation(results, study, expression, other)?),
+            None => usual(results.estimate(study, expression)?),
+        },
+        (_, Some(measure), _) if entry.statistic == Statistic::MedianChange => {
+            whole(median_change(results, measure, study)?)
+        }
         (_, Some(measure), _) if entry.statistic == Statistic::Spearman => {
-            Measured { of_states: true, ..usual(correlated(results, measure, study)?) }
+            whole(correlated(results, measure, study)?)
         }
         (_, Some(measure), _) => measured(results, measure, study)?,
         (_, _, Some(along)) => usual(curve(results, along, study)?),
-        _ if !entry.clipped.is_empty() => usual(clipped(results, &entry.clipped, study)?),
+        _ if !entry.clipped.is_empty() => {
+            usual(clipped(results, &entry.clipped, &entry.clipped_at, study)?)
+        }
+        _ if entry.extra.is_some() || entry.shape.is_some() => {
+            usual(single(results, entry, study)?)
+        }
         (None, None, None) => {
             collected(results, study)?;
             return Err(format!("study {study} does not measure it"));
@@ -137,13 +159,28 @@ fn estimate(results: &Results, entry: &Entry, study: &str) -> Result<Measured, S
     Ok(Measured { estimate: found.estimate.scaled(entry.scale), ..found })
 }
 
+/// A single number of a table, or a count about a curve.
+fn single(results: &Results, entry: &Entry, study: &str) -> Result<Estimate, String> {
+    match (&entry.extra, &entry.shape) {
+        (Some(pick), _) => extra(results, pick, study),
+        (_, Some(curve)) => shape(results, curve, study),
+        (None, None) => Err("no number is named".to_owned()),
+    }
+}
+
 /// What an entry makes of the values: a number, perhaps with an interval.
 fn summarised(entry: &Entry, estimate: &Estimate) -> Result<(f64, Option<[f64; 2]>), String> {
     let values = || estimate.values.iter().map(|(_, value)| *value);
     let alone = |value: f64| Ok((value, None));
     match entry.statistic {
         Statistic::Mean => Ok((estimate.mean, estimate.interval)),
-        Statistic::Spearman => alone(estimate.mean),
+        Statistic::Spearman | Statistic::Pearson | Statistic::MedianChange => alone(estimate.mean),
+        Statistic::Upper | Statistic::Lower => {
+            let plain: Vec<f64> = values().collect();
+            let [low, high] = mean_interval(&plain, [0.05, 0.95], DRAWS, SEED)
+                .map_err(|error| format!("failed to {error}"))?;
+            alone(if entry.statistic == Statistic::Upper { high } else { low })
+        }
         // The median of a single source is its value, with the interval that it has.
         Statistic::Median if estimate.n() == 1 => Ok((estimate.mean, estimate.interval)),
         Statistic::Median => alone(quantiles(&mut values().collect::<Vec<_>>(), &[0.5])[0]),
@@ -170,127 +207,5 @@ impl Ours {
             None => format!("{} ({place})", self.status),
             Some(verdict) => format!("{} ({place}): {verdict}", self.status),
         }
-    }
-}
-
-/// How ours and the paper's stand to each other.
-#[derive(Clone, PartialEq, Default, Debug)]
-pub struct Agreement {
-    /// Whether both lie on the same side of zero, or of what is neutral; unknown if the paper gives no value or
-    /// the quantity has no direction.
-    pub same_direction: Option<bool>,
-    /// Whether the study here decided as the paper did; unknown unless both decide. A mean below a margin
-    /// has the same sign on both sides of the question, so this is not the direction once more.
-    pub same_decision: Option<bool>,
-    /// Whether the intervals overlap; unknown without both.
-    pub overlap: Option<bool>,
-    /// (ours - paper's) / width of the paper's interval.
-    pub widths: Option<f64>,
-    /// ours / the paper's, for quantities that compare by it.
-    pub factor: Option<f64>,
-    /// In words.
-    pub words: String,
-}
-
-/// Sizes within this factor of each other count as alike.
-const ALIKE: f64 = 2.0;
-
-impl Agreement {
-    /// Whether ours and the paper's are within a factor of two.
-    pub fn same_size(&self) -> Option<bool> {
-        self.factor.map(|factor| (1.0 / ALIKE..=ALIKE).contains(&factor))
-    }
-}
-
-/// Compares ours with the paper's.
-pub fn agreement(entry: &Entry, ours: &Ours) -> Agreement {
-    // "supported, not confirmed by the exact test" is the same decision: the interval decides.
-    let paper_decided: Option<Verdict> = entry.decision.parse().ok();
-    let decided = ours.verdict.as_ref().and_then(Judgement::verdict).map(Verdict::by_interval);
-    let same_decision =
-        paper_decided.map(Verdict::by_interval).zip(decided).map(|(theirs, ours)| theirs == ours);
-    let Some(paper) = entry.paper else {
-        let words = "the paper gives no number".to_owned();
-        return Agreement { same_decision, words, ..Agreement::default() };
-    };
-    let counted = matches!(entry.statistic, Statistic::Deviation | Statistic::BelowZero)
-        || entry.compare == Compare::Difference;
-    let by_factor = entry.compare == Compare::Factor;
-    let is_directed = !(counted || by_factor) || entry.neutral.is_some();
-    let neutral = entry.neutral.unwrap_or(0.0);
-    let same_direction = paper == neutral || (paper > neutral) == (ours.value > neutral);
-    let overlap = match (entry.interval, ours.interval) {
-        (Some(theirs), Some(mine)) if entry.compare != Compare::Sign => {
-            Some(theirs[0] <= mine[1] && mine[0] <= theirs[1])
-        }
-        _ => None,
-    };
-    let width = entry.interval.map(|[low, high]| high - low).filter(|w| *w > 0.0);
-    let widths = width.filter(|_| entry.compare == Compare::Size).map(|w| (ours.value - paper) / w);
-    let factor = (by_factor && paper != 0.0).then(|| ours.value / paper);
-    let mut words = if let Some(factor) = factor {
-        let side = match (entry.neutral, same_direction) {
-            (None, _) => String::new(),
-            (Some(side), true) => format!("same side of {side}, "),
-            (Some(side), false) => format!("other side of {side}, "),
-        };
-        format!("{side}{} times the paper's", backcut_text::format::number(factor))
-    } else if counted {
-        difference(ours.value, paper)
-    } else {
-        direction(entry, ours, same_direction, overlap)
-    };
-    if entry.compare == Compare::Sign {
-        words += "; sizes do not compare";
-    }
-    let same_direction = is_directed.then_some(same_direction);
-    Agreement { same_direction, same_decision, overlap, widths, factor, words }
-}
-
-fn difference(ours: f64, paper: f64) -> String {
-    let size = if ours.abs() > paper.abs() { "larger" } else { "smaller" };
-    if ours == paper {
-        return "the same".to_owned();
-    }
-    format!("{size} by {}", backcut_text::format::number((ours - paper).abs()))
-}
-
-/// Direction and, where they compare, sizes and intervals in words.
-fn direction(entry: &Entry, ours: &Ours, is_same: bool, overlap: Option<bool>) -> String {
-    let open = |interval: Option<[f64; 2]>| interval.is_some_and(|[l, h]| l <= 0.0 && 0.0 <= h);
-    let unresolved = (open(entry.interval), open(ours.interval));
-    let size =
-        if ours.value.abs() > entry.paper.unwrap_or_default().abs() { "larger" } else { "smaller" };
-    match (is_same, overlap) {
-        (true, _) if unresolved == (true, true) => "same direction, both unresolved".to_owned(),
-        (false, _) if unresolved == (true, true) => "opposite signs, both unresolved".to_owned(),
-        (true, None) if entry.compare == Compare::Sign => match unresolved {
-            (_, true) => "same direction, ours unresolved".to_owned(),
-            (true, _) => "same direction, the paper's unresolved".to_owned(),
-            _ => "same direction".to_owned(),
-        },
-        (true, Some(true)) if unresolved.1 => "same direction, ours unresolved".to_owned(),
-        (true, Some(true)) if unresolved.0 => "same direction, the paper's unresolved".to_owned(),
-        (true, Some(true)) => "same direction, intervals overlap".to_owned(),
-        (true, Some(false)) => format!("same direction, ours {size}; intervals apart"),
-        (true, None) => format!("same direction, ours {size}"),
-        (false, Some(true)) => "opposite signs, intervals overlap".to_owned(),
-        (false, _) if unresolved.1 => "opposite signs, ours unresolved".to_owned(),
-        (false, _) => "opposite direction".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::paper::Paper;
-
-    #[test]
-    fn every_decision_of_the_paper_is_a_verdict() {
-        let paper = Paper::load().unwrap();
-        let entries = paper.claims.iter().chain(paper.tables.iter().flat_map(|t| &t.rows));
-        let mut decided = entries.filter(|e| !e.decision.is_empty()).peekable();
-        assert!(decided.peek().is_some());
-        assert!(decided.all(|e| e.decision.parse::<Verdict>().is_ok()));
     }
 }

@@ -5,15 +5,16 @@
 
 use std::fmt::Write as _;
 
+use backcut_report::Results;
 use backcut_report::estimate::Estimate;
 use backcut_report::results::canonical_condition;
 use backcut_text::format::fixed;
 
 use crate::Reproduction;
-use crate::compare::{agreement, ours};
+use crate::answer::{Answer, tally};
 use crate::figures::excess;
 use crate::paper::Subject;
-use crate::reproduction::tally;
+use crate::reproduction::QUADROTOR;
 
 /// Studies that train every arm from the start, best first.
 const STUDIES: [&str; 2] = ["c5", "quick"];
@@ -62,62 +63,61 @@ impl Finding {
 impl Reproduction {
     /// What was found.
     pub fn finding(&self) -> Finding {
-        let results = &self.results;
-        let study = STUDIES.into_iter().find(|study| results.study(study).is_some());
-        let sentences: Vec<String> = study.map(|study| self.sentences(study)).unwrap_or_default();
-        let note = match (study, sentences.is_empty()) {
-            (Some(study), false) => format!("{ARMS} Study {study}."),
-            _ => String::new(),
+        // The second programme, where there is one, has the published settings.
+        let mut programmes: Vec<(usize, &Results)> = self.programmes().enumerate().collect();
+        programmes.reverse();
+        let found = STUDIES.into_iter().find_map(|study| {
+            let holds = |(_, results): &&(usize, &Results)| results.study(study).is_some();
+            programmes.iter().find(holds).map(|(i, results)| (study, *i, *results))
+        });
+        let Some((study, programme, results)) = found else {
+            let agreement = self.agreement_line(0);
+            return Finding { sentences: Vec::new(), note: String::new(), agreement };
         };
-        Finding { sentences, note, agreement: self.agreement_line() }
-    }
-
-    fn sentences(&self, study: &str) -> Vec<String> {
-        let conditions = self.results.study(study).map(|s| s.conditions()).unwrap_or_default();
-        let of = |wanted: &str| {
-            conditions
-                .iter()
-                .copied()
-                .find(|c| canonical_condition(c) == canonical_condition(wanted))
+        let sentences = sentences(results, study);
+        let of = match (self.second.is_some(), self.column(programme)) {
+            (true, name) => format!(" of the {name}"),
+            (false, _) => String::new(),
         };
-        CONDITIONS
-            .iter()
-            .filter_map(|(wanted, words)| {
-                let sentence = self.sentence(study, of(wanted)?)?;
-                Some(format!("{words}: {sentence}"))
-            })
-            .collect()
-    }
-
-    fn sentence(&self, study: &str, condition: &str) -> Option<String> {
-        let percent = |expression: &str| {
-            self.results.estimate(study, expression).ok().map(|e| e.scaled(100.0))
-        };
-        let cut = percent(&excess("F_SG", condition))?;
-        let Some(memory) = percent(&excess("w1", condition)) else {
-            return Some(format!("the cut costs {}.", cost(&cut)));
-        };
-        let apart = percent(&format!("([F_SG@{condition}] - [w1@{condition}]) / [FF@{condition}]"));
-        Some(compared(&cut, &memory, apart.and_then(|e| e.interval)))
+        let is_empty = sentences.is_empty();
+        let note = if is_empty { String::new() } else { format!("{ARMS} Study {study}{of}.") };
+        Finding { sentences, note, agreement: self.agreement_line(programme) }
     }
 
     /// How ours stands beside the paper's, in one line: whatever the comparison says today.
-    fn agreement_line(&self) -> String {
-        let claims = || self.paper.claims.iter().filter(|c| c.system == Subject::Quadrotor);
-        let answered: Vec<_> = claims()
-            .filter_map(|entry| {
-                let ours = ours(&self.results, entry).ok()?;
-                let agreement = agreement(entry, &ours);
-                Some((entry, ours, agreement))
-            })
-            .collect();
-        if answered.is_empty() {
+    fn agreement_line(&self, programme: usize) -> String {
+        let answers = self.answers(Subject::Quadrotor);
+        let is_here = |answer: &Answer<'_>| answer.found.get(programme).is_some_and(Result::is_ok);
+        if !answers.iter().any(is_here) {
             return String::new();
         }
-        let line =
-            tally(&answered, "about the quadrotor and the analytic system ", claims().count());
-        format!("Beside the paper: {line}")
+        format!("Beside the paper: {}", tally(&answers, programme, QUADROTOR))
     }
+}
+
+fn sentences(results: &Results, study: &str) -> Vec<String> {
+    let conditions = results.study(study).map(|s| s.conditions()).unwrap_or_default();
+    let of = |wanted: &str| {
+        conditions.iter().copied().find(|c| canonical_condition(c) == canonical_condition(wanted))
+    };
+    CONDITIONS
+        .iter()
+        .filter_map(|(wanted, words)| {
+            let sentence = sentence(results, study, of(wanted)?)?;
+            Some(format!("{words}: {sentence}"))
+        })
+        .collect()
+}
+
+fn sentence(results: &Results, study: &str, condition: &str) -> Option<String> {
+    let percent =
+        |expression: &str| results.estimate(study, expression).ok().map(|e| e.scaled(100.0));
+    let cut = percent(&excess("F_SG", condition))?;
+    let Some(memory) = percent(&excess("w1", condition)) else {
+        return Some(format!("the cut costs {}.", cost(&cut)));
+    };
+    let apart = percent(&format!("([F_SG@{condition}] - [w1@{condition}]) / [FF@{condition}]"));
+    Some(compared(&cut, &memory, apart.and_then(|e| e.interval)))
 }
 
 /// The cost of the cut beside what having no memory costs; `apart` is the interval of their difference.

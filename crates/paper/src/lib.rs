@@ -19,21 +19,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod agreement;
+mod answer;
 pub mod calibration;
 pub mod compare;
+pub mod entry;
 mod figures;
 mod finding;
 mod measured;
 pub mod multiverse;
 mod page;
 pub mod paper;
+pub mod published;
 mod reproduction;
+mod selected;
 pub mod studies;
 mod summary;
 mod tables;
 pub mod values;
 mod words;
 
+pub use answer::{Answer, PROGRAMMES, SECOND};
 pub use figures::design::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 pub use figures::{FIGURES, quantities};
 pub use finding::Finding;

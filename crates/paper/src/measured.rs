@@ -9,8 +9,8 @@ use backcut_stats::correlation::spearman;
 use backcut_stats::quantile::quantiles;
 use backcut_tables::UnitState;
 
+use crate::entry::{Curve, Measure, Other, Within};
 use crate::figures::quantities::PLAIN_ERROR;
-use crate::paper::{Curve, Measure, Other, Within};
 
 /// One value per source, or per state.
 type Values = BTreeMap<String, f64>;
@@ -120,11 +120,21 @@ pub fn curve(results: &Results, curve: &Curve, study: &str) -> Result<Estimate, 
     Ok(results.from_values(ratios.into_iter().collect(), missing))
 }
 
-/// The share of some arms' updates that were clipped, by source.
-pub fn clipped(results: &Results, arms: &[String], study: &str) -> Result<Estimate, String> {
+/// The share of some arms' updates that were clipped, by source; at some conditions, or at all.
+pub fn clipped(
+    results: &Results,
+    arms: &[String],
+    conditions: &[String],
+    study: &str,
+) -> Result<Estimate, String> {
+    let is_meant = |condition: &str| {
+        let same = |c: &String| canonical_condition(c) == canonical_condition(condition);
+        conditions.is_empty() || conditions.iter().any(same)
+    };
     let mut counts: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     for unit in &collected(results, study)?.units {
-        let is_done = unit.state == UnitState::Done && unit.updates > 0;
+        let is_done =
+            unit.state == UnitState::Done && unit.updates > 0 && is_meant(&unit.condition);
         let Some(clipped) = unit.clipped.filter(|_| is_done && arms.contains(&unit.arm)) else {
             continue;
         };
@@ -227,6 +237,17 @@ impl Asked<'_> {
                     self.results.measured(&self.tables.name, instead(pick, over), condition);
                 divide(&mut values, &below);
             }
+            if let Some(less) = &self.measure.less {
+                let off = self.results.measured(&self.tables.name, instead(pick, less), condition);
+                values.retain(|source, value| {
+                    let off = off.get(source);
+                    *value -= off.unwrap_or(&0.0);
+                    off.is_some()
+                });
+            }
+            if let Some(place) = self.measure.apart_from {
+                values.values_mut().for_each(|value| *value = (*value - place).abs());
+            }
             values
         };
         let Some((part, is_start)) = pick.part.and_then(starred) else { return divided(pick) };
@@ -250,8 +271,8 @@ impl Asked<'_> {
 
     /// The ends of the interval that was measured beside a value, and its kind; they lie in rows of their own.
     fn own_interval(&self, quantity: &str) -> Option<([f64; 2], String)> {
-        let Measure { arm, cut, part, update, over, at, minus, .. } = self.measure;
-        if over.is_some() || at.len() != 1 || !minus.is_empty() {
+        let Measure { arm, cut, part, update, over, less, at, minus, .. } = self.measure;
+        if over.is_some() || less.is_some() || at.len() != 1 || !minus.is_empty() {
             return None;
         }
         let names = ["lower", "upper"].map(|end| format!("{quantity}.{end}"));
@@ -283,6 +304,7 @@ fn divide(values: &mut Values, below: &Values) {
 fn instead<'a>(pick: Pick<'a>, other: &'a Other) -> Pick<'a> {
     Pick {
         quantity: other.quantity.as_deref().unwrap_or(pick.quantity),
+        arm: other.arm.as_deref().or(pick.arm),
         cut: other.cut.as_deref().or(pick.cut),
         part: other.part.as_deref().or(pick.part),
         ..pick

@@ -10,9 +10,16 @@ use backcut_text::counted;
 use backcut_text::format::NONE;
 
 use crate::Reproduction;
+use crate::agreement::Group;
+use crate::answer::{Answer, whole_tally};
+use crate::entry::Subject;
+use crate::figures::agreement::rank;
 use crate::figures::{FIGURES, is_of_the_vessel};
-use crate::paper::Subject;
-use crate::reproduction::VESSEL;
+use crate::reproduction::{QUADROTOR, RULES, VESSEL};
+use crate::tables::{our_text, paper_text};
+
+/// The figure that the comparison opens with.
+const AGREEMENT: &str = "agreement";
 
 const TITLE: &str = "What does a memory cut cost?";
 
@@ -93,11 +100,11 @@ impl Reproduction {
         page.section("cuts", "What is cut");
         draw(&mut page, &mut drawings, DESIGN);
         page.section("summary", "Ours and the paper's");
-        self.claims(&mut page, Subject::Quadrotor, &drawn);
+        self.comparison_on(&mut page, &drawn, &mut drawings);
         page.section("figures", "Figures");
         let rest = FIGURES.iter().map(|(name, _)| *name);
         let (vessel, others): (Vec<&str>, Vec<&str>) = rest
-            .filter(|name| !HEADLINES.contains(name) && *name != DESIGN)
+            .filter(|name| !HEADLINES.contains(name) && ![DESIGN, AGREEMENT].contains(name))
             .partition(|name| is_of_the_vessel(name));
         for name in others {
             draw(&mut page, &mut drawings, name);
@@ -109,9 +116,10 @@ impl Reproduction {
             draw(&mut page, &mut drawings, name);
         }
         page.figures_left_out();
-        self.claims(&mut page, Subject::Vessel, &drawn);
+        self.claims_on(&mut page, Subject::Vessel, &drawn);
         page.section("tables", "Tables");
-        page.paragraph("", "Ours beside every number of the paper that has one here.");
+        page.paragraph("", "Ours beside every number of the paper.");
+        page.paragraph("", RULES);
         for paper_table in &self.paper.tables {
             let content = self.table(&paper_table.name)?;
             let ours = has_ours(&content);
@@ -162,7 +170,7 @@ impl Reproduction {
 
     /// The claims about one of the systems, each with links to its figure, its table and its study; those without a value
     /// here fold into one line.
-    fn claims(&self, page: &mut Page, subject: Subject, drawn: &[&str]) {
+    fn claims_on(&self, page: &mut Page, subject: Subject, drawn: &[&str]) {
         let all = self.claims_about(subject);
         let (here, absent): (Vec<_>, Vec<_>) =
             all.rows.iter().cloned().partition(|row| row[2] != NONE);
@@ -191,7 +199,7 @@ impl Reproduction {
 
     /// Where a claim leads.
     fn links(&self, id: &str, subject: Subject, drawn: &[&str]) -> Vec<(String, String)> {
-        let is_it = |claim: &&crate::paper::Entry| claim.id == id && claim.system == subject;
+        let is_it = |claim: &&crate::entry::Entry| claim.id == id && claim.system == subject;
         let Some(claim) = self.paper.claims.iter().find(is_it) else { return Vec::new() };
         let study = claim.study.as_str();
         let figure = SHOWN_BY.iter().find(|(of, name)| *of == study && drawn.contains(name));
@@ -209,6 +217,78 @@ impl Reproduction {
             links.push((format!("about-{}", file_name(study)), "study".to_owned()));
         }
         links
+    }
+
+    /// The claims: what they come to, the figure, and one line each that opens, the gravest group first.
+    fn comparison_on(&self, page: &mut Page, drawn: &[&str], drawings: &mut Drawings) {
+        let answers = self.answers(Subject::Quadrotor);
+        for (i, _) in self.programmes().enumerate() {
+            let name =
+                self.second.as_ref().map_or_else(String::new, |_| format!("({}) ", self.column(i)));
+            page.paragraph("", &(name + &whole_tally(&answers, i, QUADROTOR)));
+        }
+        draw(page, drawings, AGREEMENT);
+        let claims: Vec<&Answer<'_>> = answers.iter().filter(|answer| answer.is_claim).collect();
+        for group in Group::ALL {
+            let mut of_group: Vec<&&Answer<'_>> =
+                claims.iter().filter(|answer| answer.group() == Some(group)).collect();
+            if of_group.is_empty() {
+                continue;
+            }
+            of_group.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+            page.heading(&format!("{} ({})", group.title(), of_group.len()));
+            for answer in of_group {
+                page.details(
+                    &format!("{}: {}", answer.entry.id, answer.entry.text),
+                    &self.told(answer),
+                    &self.links(&answer.entry.id, Subject::Quadrotor, drawn),
+                );
+            }
+        }
+        let mut absent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for answer in &answers {
+            if let Some(why) = answer.absent() {
+                let name = format!("{} {}", answer.entry.id, answer.entry.condition);
+                absent.entry(why).or_default().push(name.trim().to_owned());
+            }
+        }
+        if !absent.is_empty() {
+            let count = absent.values().map(Vec::len).sum::<usize>();
+            let line =
+                format!("Without a value here: {count} of {} published numbers", answers.len());
+            let told = |(why, names): (&str, Vec<String>)| format!("{why}: {}.", names.join("; "));
+            page.details(&line, &absent.into_iter().map(told).collect::<Vec<_>>(), &[]);
+        }
+    }
+
+    /// Everything about one claim, in lines.
+    fn told(&self, answer: &Answer<'_>) -> Vec<String> {
+        let entry = answer.entry;
+        let kind = if entry.kind.is_empty() { String::new() } else { format!(", {}", entry.kind) };
+        let count = entry.n.map_or_else(String::new, |n| format!(", n = {n}"));
+        let place =
+            if entry.place.is_empty() { String::new() } else { format!(" ({})", entry.place) };
+        let decision = if entry.decision.is_empty() {
+            String::new()
+        } else {
+            format!("; decided: {}", entry.decision)
+        };
+        let mut lines =
+            vec![format!("The paper{place}: {}{kind}{count}{decision}.", paper_text(entry))];
+        for (i, found) in answer.found.iter().enumerate() {
+            let name = self.column(i);
+            lines.push(match found {
+                Ok((ours, agreement)) => format!(
+                    "{name}: {} ({}), {}; {}.",
+                    our_text(entry, ours),
+                    ours.kind,
+                    agreement.words,
+                    ours.standing()
+                ),
+                Err(why) => format!("{name}: not here, {why}."),
+            });
+        }
+        lines
     }
 }
 

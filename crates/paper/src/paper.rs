@@ -1,15 +1,20 @@
 //! The paper's values, and what of ours stands beside each.
 //!
-//! `paper.toml` is data: the value as published, and how to compute ours (an expression over a study's
-//! cells, or a measured quantity). Claims are in this project's words. Code that compares never holds a
-//! number of the paper.
+//! `paper.toml` and `cells.toml` are data: the value as published, and how to compute ours (an expression over a
+//! study's cells, or a measured quantity). A number stands once: a claim that is about a table's row names it (`cell`)
+//! and has what the row has; a row has what its table says for all (`defaults`). Claims are in this project's words.
+//! Code that compares never holds a number of the paper.
 
 use backcut_report::estimate::same_contrast;
 use backcut_text::Hinted;
 use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Value;
 
-/// The embedded file.
-const TEXT: &str = include_str!("../paper.toml");
+pub use crate::entry::{Compare, Curve, Entry, Measure, Other, Statistic, Subject, Within};
+
+/// The embedded files: claims with some tables, and the other tables.
+const TEXTS: [&str; 2] = [include_str!("../paper.toml"), include_str!("../cells.toml")];
 
 /// The embedded file is broken; a test keeps this from happening.
 #[derive(Debug, thiserror::Error)]
@@ -61,218 +66,31 @@ pub struct PaperTable {
     pub title: String,
     /// What kind of intervals the paper's are.
     pub intervals: String,
+    /// Where it stands in the paper, and what a reader should know of it.
+    #[serde(default)]
+    pub place: String,
     /// The rows.
     #[serde(rename = "row")]
     pub rows: Vec<Entry>,
 }
 
-/// One published number and how ours is computed.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// Short name: H1, A4, or the quantity's.
-    pub id: String,
-    /// The statement, or what the row shows.
-    pub text: String,
-    /// The study that measures it here.
-    pub study: String,
-    /// The condition, for tables by condition.
-    #[serde(default)]
-    pub condition: String,
-    /// Ours: an expression over cells.
-    pub expression: Option<String>,
-    /// Ours: a measured quantity.
-    pub measure: Option<Measure>,
-    /// Ours: an error along training.
-    pub curve: Option<Curve>,
-    /// Ours: the share of these arms' updates that were clipped.
-    #[serde(default)]
-    pub clipped: Vec<String>,
-    /// Why nothing here measures it.
-    pub absent: Option<String>,
-    /// What the claim is about.
-    #[serde(default)]
-    pub system: Subject,
-    /// Names (`family/contrast`) under which a study's analysis holds it.
-    #[serde(default)]
-    pub names: Vec<String>,
-    /// What is made of the values per source.
-    #[serde(default)]
-    pub statistic: Statistic,
-    /// What ours is multiplied by to have the paper's unit.
-    #[serde(default = "one")]
-    pub scale: f64,
-    /// What a judged contrast is raised by to be the paper's quantity, in the paper's unit: a study that tests a
-    /// ratio against 0.1 judges the ratio less 0.1.
-    #[serde(default)]
-    pub shift: f64,
-    /// What of the two numbers can be compared.
-    #[serde(default)]
-    pub compare: Compare,
-    /// Where the direction turns, if not at zero: a ratio says something by being above or below one.
-    pub neutral: Option<f64>,
-    /// The unit.
-    pub unit: String,
-    /// The paper's value.
-    pub paper: Option<f64>,
-    /// The ends of the paper's interval.
-    pub interval: Option<[f64; 2]>,
-    /// The kind of the paper's interval.
-    #[serde(default)]
-    pub kind: String,
-    /// The status the paper gives it.
-    #[serde(default)]
-    pub status: String,
-    /// What the paper decided, where its protocol decides: a verdict in this project's words.
-    #[serde(default)]
-    pub decision: String,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-/// Which half of the paper a claim belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Subject {
-    /// The quadrotor, or the analytic system beside it.
-    #[default]
-    Quadrotor,
-    /// The vessel: here other ships than the paper's.
-    Vessel,
-}
-
-/// What of the paper's number and ours can be compared.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Compare {
-    /// Sign, size and intervals.
-    #[default]
-    Size,
-    /// Sign and decision: errors of other ships have sizes of their own.
-    Sign,
-    /// How many times the paper's ours is. A quantity that cannot be negative has a direction only if something
-    /// other than zero is neutral.
-    Factor,
-    /// How far apart they are; for cosines and counts.
-    Difference,
-}
-
-/// What is made of the values per source or state.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Statistic {
-    /// Their mean, with an interval.
-    #[default]
-    Mean,
-    /// Their median.
-    Median,
-    /// The least of them.
-    Least,
-    /// The greatest of them.
-    Greatest,
-    /// Their standard deviation.
-    Deviation,
-    /// How many are below zero.
-    BelowZero,
-    /// Their rank correlation with the measure's `against`.
-    Spearman,
-}
-
-/// A measured quantity: its mean over some conditions, minus its mean over others.
-///
-/// Every source has one value; an entry that names several arms or cuts has one for each of them, a state's.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Measure {
-    /// Names of the quantity, the first that exists counts.
-    pub quantity: Vec<String>,
-    /// The arm whose state was measured.
-    pub arm: Option<String>,
-    /// Several arms, each with values of its own.
-    #[serde(default)]
-    pub arms: Vec<String>,
-    /// The cut.
-    pub cut: Option<String>,
-    /// Several cuts, each with values of its own.
-    #[serde(default)]
-    pub cuts: Vec<String>,
-    /// The part; a star at its start or end stands for anything.
-    pub part: Option<String>,
-    /// What is made of the parts that a star stands for.
-    #[serde(default)]
-    pub within: Within,
-    /// The update after which the state was measured; the last one if none is named.
-    pub update: Option<u64>,
-    /// What every value is divided by.
-    pub over: Option<Other>,
-    /// What the values are correlated with.
-    pub against: Option<Other>,
-    /// Conditions to average.
-    pub at: Vec<String>,
-    /// Conditions whose average is taken off.
-    #[serde(default)]
-    pub minus: Vec<String>,
-}
-
-/// What is made of several parts of one state.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Within {
-    /// Their median.
-    #[default]
-    Median,
-    /// Their 95th percentile.
-    P95,
-    /// Their sum.
-    Sum,
-}
-
-/// Another value of the same state: what it does not name is as in the measure.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Other {
-    /// The quantity.
-    pub quantity: Option<String>,
-    /// The cut.
-    pub cut: Option<String>,
-    /// The part.
-    pub part: Option<String>,
-}
-
-/// The error of an arm at one update.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Curve {
-    /// The arm.
-    pub arm: String,
-    /// The condition.
-    pub condition: String,
-    /// The update.
-    pub update: u64,
-    /// Less the error of another arm.
-    pub minus_arm: Option<String>,
-    /// Divided by the same arm's error at another update.
-    pub over_update: Option<u64>,
-    /// Divided by the error of the plain prediction that another study measured on the same panel.
-    pub over_reference: Option<Plain>,
-}
-
-/// Where the error of a plain prediction was measured.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plain {
-    /// The study.
-    pub study: String,
-    /// The arm whose panel it was.
-    pub arm: String,
-}
-
 impl Paper {
-    /// Reads the embedded file.
+    /// Reads the embedded files.
     pub fn load() -> Result<Self, PaperError> {
-        toml::from_str(TEXT).map_err(|error| PaperError(error.to_string()))
+        let mut whole = toml::Table::new();
+        for text in TEXTS {
+            let file: toml::Table =
+                toml::from_str(text).map_err(|error| PaperError(error.to_string()))?;
+            for (key, value) in file {
+                match (whole.get_mut(&key), value) {
+                    (Some(Value::Array(known)), Value::Array(more)) => known.extend(more),
+                    (None, value) => drop(whole.insert(key, value)),
+                    _ => return Err(PaperError(format!("`{key}` is no list"))),
+                }
+            }
+        }
+        inherit(&mut whole)?;
+        whole.try_into().map_err(|error: toml::de::Error| PaperError(error.to_string()))
     }
 
     /// The claim of this name.
@@ -302,6 +120,49 @@ impl Paper {
     }
 }
 
+/// Rows have their table's defaults, and a claim what the row has that it names; what stands there wins.
+fn inherit(whole: &mut toml::Table) -> Result<(), PaperError> {
+    let mut rows: BTreeMap<String, toml::Table> = BTreeMap::new();
+    for table in list(whole, "table") {
+        let mut defaults = match table.remove("defaults") {
+            Some(Value::Table(defaults)) => defaults,
+            _ => toml::Table::new(),
+        };
+        if let Some(place) = table.get("place") {
+            defaults.insert("place".to_owned(), place.clone());
+        }
+        let name = table.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        for row in list(table, "row") {
+            fill(row, &defaults, &[]);
+            let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
+            rows.insert(format!("{name}/{}/{}", text("id"), text("condition")), row.clone());
+        }
+    }
+    for claim in list(whole, "claim") {
+        let Some(cell) = claim.get("cell").and_then(Value::as_str) else { continue };
+        let Some(row) = rows.get(cell) else {
+            return Err(PaperError(format!("no row is called `{cell}`")));
+        };
+        let row = row.clone();
+        fill(claim, &row, &["id", "text", "condition"]);
+    }
+    Ok(())
+}
+
+/// The tables of a list.
+fn list<'t>(of: &'t mut toml::Table, key: &str) -> impl Iterator<Item = &'t mut toml::Table> {
+    let list = of.get_mut(key).and_then(Value::as_array_mut);
+    list.into_iter().flatten().filter_map(Value::as_table_mut)
+}
+
+fn fill(entry: &mut toml::Table, with: &toml::Table, but: &[&str]) {
+    for (key, value) in with {
+        if !but.contains(&key.as_str()) && !entry.contains_key(key) {
+            entry.insert(key.clone(), value.clone());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,12 +182,16 @@ mod tests {
                 entry.measure.is_some(),
                 entry.curve.is_some(),
                 !entry.clipped.is_empty(),
+                entry.extra.is_some(),
+                entry.shape.is_some(),
                 entry.absent.is_some(),
             ];
             let ways = ways.iter().filter(|way| **way).count();
             assert!(ways == 1 || (ways == 0 && !entry.names.is_empty()), "{}", entry.id);
             let correlated = entry.measure.as_ref().is_some_and(|m| m.against.is_some());
             assert_eq!(entry.statistic == Statistic::Spearman, correlated, "{}", entry.id);
+            let paired = entry.with.is_some() && entry.expression.is_some();
+            assert_eq!(entry.statistic == Statistic::Pearson, paired, "{}", entry.id);
             if let (Some(value), Some([low, high])) = (entry.paper, entry.interval) {
                 assert!(low <= value && value <= high, "{} {}", entry.id, entry.condition);
             }

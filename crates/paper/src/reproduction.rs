@@ -5,12 +5,15 @@
 
 use std::fmt::Write as _;
 
-use crate::compare::{Agreement, Ours, agreement, ours};
+use crate::agreement::Group;
+use crate::answer::{Answer, whole_tally};
+use crate::entry::Subject;
 use crate::figures::design::DesignEdges;
-use crate::paper::{Entry, Paper, PaperError, Subject};
+use crate::paper::{Paper, PaperError};
 use crate::tables::{our_text, paper_text};
-use backcut_report::Results;
+use backcut_report::{Format, Results};
 use backcut_text::escape::markdown;
+use backcut_text::format::NONE;
 
 /// What stands above everything about the vessel.
 pub(crate) const VESSEL: &str = "The paper's ship tracks are private; these are other ships. Errors in km² therefore compare by sign \
@@ -21,6 +24,8 @@ pub(crate) const VESSEL: &str = "The paper's ship tracks are private; these are 
 pub struct Reproduction {
     /// What was collected here.
     pub results: Results,
+    /// The tables of the second programme, if they are here.
+    pub second: Option<Results>,
     pub(crate) paper: Paper,
     pub(crate) design: Vec<DesignEdges>,
 }
@@ -28,7 +33,7 @@ pub struct Reproduction {
 impl Reproduction {
     /// Sets the paper beside some results.
     pub fn new(results: Results) -> Result<Self, PaperError> {
-        Ok(Self { results, paper: Paper::load()?, design: Vec::new() })
+        Ok(Self { results, second: None, paper: Paper::load()?, design: Vec::new() })
     }
 
     /// Adds the edges that the design drawing shows; they come from an engine, not from a table.
@@ -38,111 +43,113 @@ impl Reproduction {
         self
     }
 
+    /// Sets the tables of a second programme beside the first one's.
+    #[must_use]
+    pub fn with_second(mut self, second: Results) -> Self {
+        self.second = Some(second);
+        self
+    }
+}
+
+/// What every difference rests on.
+pub(crate) const RULES: &str = "Agreement is ours minus the paper's with a 95% interval, the two taken as independent: on either side it reaches \
+    the root of the sum of squares of the two arms that point there. Ours is the pointwise 95% source-bootstrap interval. The \
+    paper's is the same of its values per source where it publishes them; else the interval that it prints, narrowed by the ratio of \
+    normal quantiles if it is adjusted for a family; where it prints a mean alone (~), it is taken to be as wide as ours would be with \
+    the paper's number of sources. Counts of sources have Wilson's interval, correlations Fisher's, standard deviations the normal \
+    theory's; extremes and bounds have none. Apart: the interval excludes zero. Otherwise: a decision differs, or zero lies in one \
+    interval and not in the other where the paper concludes from that. A sign that cannot differ (of a rate, a norm, a count) counts \
+    for nothing.";
+
+/// What the quadrotor's numbers are about.
+pub(crate) const QUADROTOR: &str = "the quadrotor and the analytic system";
+
+impl Reproduction {
     /// The page, in Markdown.
     pub fn markdown(&self) -> String {
-        markdown_page(&self.results, &self.paper)
+        let mut out = String::from(
+            "# Reproduction\n\nWritten by `backcut report reproduction`: every result of ours is read from the collected tables. \
+             The paper's values are those it publishes; where it gives none, a dash stands.\n\n",
+        );
+        let (quadrotor, vessel) = (self.answers(Subject::Quadrotor), self.answers(Subject::Vessel));
+        for (i, _) in self.programmes().enumerate() {
+            let name =
+                if self.second.is_none() { String::new() } else { capital(self.column(i)) + ": " };
+            let _ = writeln!(out, "{name}{}\n", whole_tally(&quadrotor, i, QUADROTOR));
+        }
+        let _ = writeln!(out, "## How agreement is measured\n\n{RULES}\n\n## Where we differ");
+        differences(&mut out, self, quadrotor.iter().filter(|answer| answer.is_claim));
+        out.push_str("\n## Claims\n\n");
+        self.claims(&mut out, &quadrotor);
+        if vessel.iter().any(|answer| answer.absent().is_none()) {
+            let tally = whole_tally(&vessel, 0, "the vessel");
+            let _ = writeln!(out, "\n## The vessel\n\n{VESSEL}\n\n{tally}\n");
+            differences(&mut out, self, vessel.iter().filter(|answer| answer.is_claim));
+            out.push('\n');
+            self.claims(&mut out, &vessel);
+        }
+        out.push_str("\n## Every published number\n\nBy table; claims stand here too.\n");
+        for table in &self.paper.tables {
+            let Ok(made) = self.table(&table.name) else { continue };
+            let _ = writeln!(out, "\n### {}\n", markdown(&made.title));
+            let text = made.write(Format::Markdown);
+            let title = format!("**{}**\n\n", markdown(&made.title));
+            out.push_str(text.strip_prefix(&title).unwrap_or(&text));
+        }
+        not_here(&mut out, quadrotor.iter().chain(&vessel));
+        out.push_str(
+            "\n## What the paper leaves open\n\nAny of these may explain a difference.\n\n",
+        );
+        for item in &self.paper.unspecified {
+            let _ = writeln!(out, "- {}: {}.", markdown(&item.what), markdown(&item.choice));
+        }
+        for (i, results) in self.programmes().enumerate() {
+            let which =
+                if self.second.is_none() { String::new() } else { format!(", {}", self.column(i)) };
+            sources(&mut out, results, &which);
+        }
+        out
     }
-}
 
-/// A claim with a value here.
-pub(crate) type Answer<'p> = (&'p Entry, Ours, Agreement);
-
-fn markdown_page(results: &Results, paper: &Paper) -> String {
-    let mut answered: Vec<Answer<'_>> = Vec::new();
-    let mut open: Vec<(&Entry, String)> = Vec::new();
-    for entry in &paper.claims {
-        match ours(results, entry) {
-            Ok(ours) => {
-                let agreement = agreement(entry, &ours);
-                answered.push((entry, ours, agreement));
+    /// A table of claims that have a value.
+    fn claims(&self, out: &mut String, answers: &[Answer<'_>]) {
+        let shown: Vec<&Answer<'_>> =
+            answers.iter().filter(|answer| answer.is_claim && answer.absent().is_none()).collect();
+        let mut columns = vec!["", "claim", "the paper's"];
+        let programmes = shown.iter().map(|answer| answer.found.len()).max().unwrap_or(1);
+        for i in 0..programmes {
+            columns.extend([self.column(i), "ours minus the paper's", "same decision?", "status"]);
+        }
+        let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
+        for answer in shown {
+            let entry = answer.entry;
+            let paper = with_kind(&paper_text(entry), &entry.kind);
+            let mut cells = vec![entry.id.clone(), entry.text.clone(), paper];
+            for found in &answer.found {
+                cells.extend(match found {
+                    Ok((ours, agreement)) => [
+                        with_kind(&our_text(entry, ours), &ours.kind),
+                        agreement.words.clone(),
+                        yes_or_no(agreement.same_decision),
+                        ours.standing(),
+                    ],
+                    Err(why) => [
+                        NONE.to_owned(),
+                        format!("not here: {why}"),
+                        NONE.to_owned(),
+                        NONE.to_owned(),
+                    ],
+                });
             }
-            Err(why) => open.push((entry, why)),
+            let cells: Vec<String> = cells.iter().map(|cell| markdown(cell)).collect();
+            let _ = writeln!(out, "| {} |", cells.join(" | "));
         }
     }
-    let mut out = String::from(
-        "# Reproduction\n\nWritten by `backcut report reproduction`: every result of ours is read from the collected tables. \
-         The paper's values are those it publishes; where it gives none, a dash stands.\n\n",
-    );
-    let count = |subject| paper.claims.iter().filter(|claim| claim.system == subject).count();
-    let (vessel, other): (Vec<_>, Vec<_>) =
-        answered.into_iter().partition(|(entry, ..)| entry.system == Subject::Vessel);
-    let tally =
-        tally(&other, "about the quadrotor and the analytic system ", count(Subject::Quadrotor));
-    let _ = writeln!(out, "{tally}\n");
-    out.push_str(
-        "| | claim | the paper's | ours | same direction? | same decision? | intervals overlap? | our status |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-    );
-    for (entry, ours, agreement) in &other {
-        let [id, text, paper, mine] = both(entry, ours);
-        let answers = [agreement.same_direction, agreement.same_decision, agreement.overlap];
-        let [direction, decision, overlap] = answers.map(yes_or_no);
-        let cells = [id, text, paper, mine, direction, decision, overlap, ours.standing()];
-        let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
-    }
-    vessel_section(&mut out, &vessel, count(Subject::Vessel));
-    differences(&mut out, other.iter().chain(&vessel));
-    if !open.is_empty() {
-        out.push_str("\n## Without a value here\n\n");
-        for (entry, why) in &open {
-            let line = format!("{} ({}): {why}.", entry.text, entry.id);
-            let _ = writeln!(out, "- {}", markdown(&line));
-        }
-    }
-    out.push_str("\n## What the paper leaves open\n\nAny of these may explain a difference.\n\n");
-    for item in &paper.unspecified {
-        let _ = writeln!(out, "- {}: {}.", markdown(&item.what), markdown(&item.choice));
-    }
-    sources(&mut out, results);
-    out
 }
 
-/// How many claims have a value, and how many of these agree with the paper's.
-pub(crate) fn tally(answered: &[Answer<'_>], what: &str, claims: usize) -> String {
-    let share = |answer: fn(&Agreement) -> Option<bool>| {
-        let answers: Vec<bool> = answered.iter().filter_map(|(_, _, a)| answer(a)).collect();
-        (answers.len(), answers.iter().filter(|yes| **yes).count())
-    };
-    let (counted, agreeing) = share(|a| a.same_direction);
-    let (decided, alike) = share(|a| a.same_decision);
-    let (paired, overlapping) = share(|a| a.overlap);
-    let sizes = match share(Agreement::same_size) {
-        (0, _) => String::new(),
-        (sized, near) => {
-            format!(
-                " Of {sized} that compare by a factor, {near} lie within a factor of two of the paper's."
-            )
-        }
-    };
-    format!(
-        "{} of {claims} claims {what}have a value here. Of {counted} with a direction, {agreeing} have the paper's; of {decided} \
-         that both decide, {alike} are decided alike; of {paired} with two intervals, {overlapping} overlap.{sizes}",
-        answered.len(),
-    )
-}
-
-/// Name, text, the paper's value and ours.
-fn both(entry: &Entry, ours: &Ours) -> [String; 4] {
-    let paper = with_kind(&paper_text(entry), &entry.kind);
-    [entry.id.clone(), entry.text.clone(), paper, with_kind(&our_text(entry, ours), &ours.kind)]
-}
-
-/// The vessel's claims, if any has a value: sizes stand in words, since few of them have intervals.
-fn vessel_section(out: &mut String, answered: &[Answer<'_>], claims: usize) {
-    if answered.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n## The vessel\n\n{VESSEL}\n\n{}\n", tally(answered, "", claims));
-    out.push_str(
-        "| | claim | the paper's | ours | agreement | same decision? | our status |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
-    );
-    for (entry, ours, agreement) in answered {
-        let [id, text, paper, mine] = both(entry, ours);
-        let decision = yes_or_no(agreement.same_decision);
-        let cells = [id, text, paper, mine, agreement.words.clone(), decision, ours.standing()];
-        let _ = writeln!(out, "| {} |", cells.map(|c| markdown(&c)).join(" | "));
-    }
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 fn with_kind(value: &str, kind: &str) -> String {
@@ -150,40 +157,69 @@ fn with_kind(value: &str, kind: &str) -> String {
 }
 
 fn yes_or_no(answer: Option<bool>) -> String {
-    answer.map_or(backcut_text::format::NONE, |yes| if yes { "yes" } else { "no" }).to_owned()
+    answer.map_or(NONE, |yes| if yes { "yes" } else { "no" }).to_owned()
 }
 
-fn differences<'a>(out: &mut String, answered: impl Iterator<Item = &'a Answer<'a>>) {
-    out.push_str("\n## Where we differ\n\n");
-    let mut any = false;
-    for (entry, ours, agreement) in answered {
-        let Agreement { same_direction, same_decision, overlap, .. } = agreement;
-        let verdicts = [*same_direction, *same_decision, *overlap, agreement.same_size()];
-        if !verdicts.contains(&Some(false)) {
-            continue;
+/// The claims that are answered otherwise or apart, the gravest first.
+fn differences<'a>(
+    out: &mut String,
+    beside: &Reproduction,
+    answers: impl Iterator<Item = &'a Answer<'a>>,
+) {
+    let answers: Vec<&Answer<'_>> = answers.collect();
+    for group in [Group::Otherwise, Group::Apart] {
+        let mut lines = Vec::new();
+        for answer in answers.iter().filter(|answer| answer.group() == Some(group)) {
+            let found = answer.found.iter().enumerate();
+            let mine: Vec<String> = found
+                .filter_map(|(i, found)| {
+                    let (ours, agreement) = found.as_ref().ok()?;
+                    let name = if beside.second.is_none() { "we have" } else { beside.column(i) };
+                    let value = our_text(answer.entry, ours);
+                    Some(format!("{name} {value}: {}; {}", agreement.words, ours.standing()))
+                })
+                .collect();
+            let entry = answer.entry;
+            let paper = paper_text(entry);
+            let line = format!(
+                "{} ({}): the paper has {paper}, {}.",
+                entry.text,
+                entry.id,
+                mine.join(". ")
+            );
+            lines.push(format!("- {}\n", markdown(&line)));
         }
-        any = true;
-        let widths = agreement.widths.map_or_else(String::new, |w| {
-            format!(", {} of the paper's interval widths away", backcut_text::format::fixed(w, 1))
-        });
-        let decision = match agreement.same_decision {
-            Some(false) => format!("; the paper decided: {}", entry.decision),
-            _ => String::new(),
-        };
-        let line = format!(
-            "{} ({}): the paper has {}, we have {}{widths}: {}; {}{decision}.",
-            entry.text,
-            entry.id,
-            paper_text(entry),
-            our_text(entry, ours),
-            agreement.words,
-            ours.standing()
-        );
-        let _ = writeln!(out, "- {}", markdown(&line));
+        let _ =
+            writeln!(out, "\n### {}: {} of {} claims\n", group.title(), lines.len(), answers.len());
+        out.extend(lines);
     }
-    if !any {
-        out.push_str("No claim differs in direction, and no pair of intervals lies apart.\n");
+}
+
+/// What has no value here, counted and folded.
+fn not_here<'a>(out: &mut String, answers: impl Iterator<Item = &'a Answer<'a>>) {
+    let answers: Vec<&Answer<'_>> = answers.collect();
+    let lines: Vec<String> = answers
+        .iter()
+        .filter_map(|answer| {
+            let (entry, why) = (answer.entry, answer.absent()?);
+            let at = if entry.condition.is_empty() {
+                String::new()
+            } else {
+                format!(", {}", entry.condition)
+            };
+            Some(format!("- {}\n", markdown(&format!("{} ({}{at}): {why}.", entry.text, entry.id))))
+        })
+        .collect();
+    if lines.is_empty() {
+        return;
     }
+    let (count, all) = (lines.len(), answers.len());
+    let _ = writeln!(
+        out,
+        "\n## Without a value here\n\n<details><summary>{count} of {all} published numbers</summary>\n"
+    );
+    out.extend(lines);
+    out.push_str("\n</details>\n");
 }
 
 /// A fact that has no value (a study that was never frozen) is left out.
@@ -191,9 +227,10 @@ fn fact(value: Option<&str>, key: &str) -> Option<String> {
     value.filter(|v| !v.is_empty()).map(|v| format!("{key} {v}"))
 }
 
-fn sources(out: &mut String, results: &Results) {
-    out.push_str(
-        "\n## Where the numbers come from\n\n| study | units | facts |\n| --- | --- | --- |\n",
+fn sources(out: &mut String, results: &Results, which: &str) {
+    let _ = write!(
+        out,
+        "\n## Where the numbers come from{which}\n\n| study | units | facts |\n| --- | --- | --- |\n",
     );
     for study in results.studies() {
         let states: Vec<String> =

@@ -8,7 +8,8 @@ use backcut_text::format::estimate;
 use backcut_text::{COLUMNS, wrapped};
 
 use crate::Reproduction;
-use crate::compare::{agreement, ours};
+use crate::agreement::agreement;
+use crate::compare::ours;
 use crate::words::published;
 
 impl Reproduction {
@@ -30,7 +31,7 @@ impl Reproduction {
             let value = estimate(ours.value, ours.interval);
             let _ = writeln!(body, "    {value:<33}  {paper}{unit}");
             let verdict = ours.verdict.as_ref().map_or_else(String::new, |v| format!("; {v}"));
-            let words = agreement(entry, &ours).words;
+            let words = agreement(&self.results, entry, &ours).words;
             let line = format!("    {words}; {}{verdict}; {}", ours.status, ours.place());
             body += &wrapped(&plain(&line), COLUMNS, 4);
         }

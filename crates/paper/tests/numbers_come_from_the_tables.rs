@@ -6,7 +6,8 @@ mod common;
 use std::fs;
 
 use backcut_ledger::Status;
-use backcut_paper::compare::{Ours, agreement, ours};
+use backcut_paper::agreement::agreement;
+use backcut_paper::compare::{Ours, ours};
 use backcut_paper::paper::Paper;
 use backcut_report::{Format, Results};
 
@@ -77,6 +78,9 @@ fn a_full_set_of_results_fits_three_megabytes() {
 
 #[test]
 fn a_mean_of_the_same_sign_can_be_decided_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    common::write_quick(folder.path());
+    let results = Results::open(folder.path()).unwrap();
     let paper = Paper::load().unwrap();
     let a6 = paper.claims.iter().find(|c| c.id == "A6").unwrap();
     let decided = |verdict: &str| {
@@ -84,6 +88,7 @@ fn a_mean_of_the_same_sign_can_be_decided_otherwise() {
             study: "a6".to_owned(),
             value: 1.0,
             interval: Some([0.5, 2.0]),
+            pointwise: Some([0.4, 2.1]),
             kind: String::new(),
             status: Status::Confirmatory.into(),
             why: String::new(),
@@ -92,7 +97,7 @@ fn a_mean_of_the_same_sign_can_be_decided_otherwise() {
             missing: Vec::new(),
             values: Vec::new(),
         };
-        let agreement = agreement(a6, &ours);
+        let agreement = agreement(&results, a6, &ours);
         assert_eq!(agreement.same_direction, Some(true));
         agreement.same_decision
     };

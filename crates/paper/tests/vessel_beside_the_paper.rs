@@ -3,7 +3,8 @@
 
 mod common;
 
-use backcut_paper::compare::{Agreement, Ours, agreement, ours};
+use backcut_paper::agreement::{Agreement, agreement};
+use backcut_paper::compare::{Ours, ours};
 use backcut_paper::paper::{Compare, Entry, Paper, Subject};
 use backcut_report::Results;
 
@@ -24,7 +25,7 @@ impl Vessel {
     fn claim(&self, id: &str) -> (&Entry, Ours, Agreement) {
         let entry = self.paper.claim(id).unwrap_or_else(|| panic!("{id}"));
         let ours = ours(&self.results, entry).unwrap_or_else(|why| panic!("{id}: {why}"));
-        let agreement = agreement(entry, &ours);
+        let agreement = agreement(&self.results, entry, &ours);
         (entry, ours, agreement)
     }
 }
@@ -75,7 +76,7 @@ fn a_ratio_of_two_cuts_is_taken_window_by_window() {
     // An interval that was measured beside its value stands with its note.
     let (_, error, agreement) = vessel.claim("B6 error");
     assert_eq!(error.interval.map(|ends| ends.map(|v| (v * 100.0).round())), Some([-5.0, 45.0]));
-    assert_eq!(agreement.overlap, Some(true));
+    assert_eq!(agreement.is_apart(), Some(false), "{agreement:?}");
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn errors_of_other_ships_compare_by_sign_and_decision_only() {
     let vessel = Vessel::new();
     let (entry, ours, agreement) = vessel.claim("B3 FD - FF, 400");
     assert_eq!((entry.compare, ours.value), (Compare::Sign, -60.0));
-    assert_eq!((agreement.overlap, agreement.widths, agreement.factor), (None, None, None));
+    assert_eq!((agreement.difference, agreement.widths, agreement.factor), (None, None, None));
     assert_eq!(agreement.same_direction, Some(true));
     assert_eq!(agreement.same_decision, Some(true), "the interval decides, not the exact test");
     assert_eq!(agreement.words, "same direction; sizes do not compare");

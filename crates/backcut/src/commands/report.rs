@@ -184,7 +184,11 @@ fn open(folder: &Path) -> anyhow::Result<Results> {
 
 /// A folder of results with the paper beside it, and the engine's edges for its design drawing.
 pub fn reproduction(folder: &Path) -> anyhow::Result<Reproduction> {
-    let beside = Reproduction::new(open(folder)?).told()?;
+    let mut beside = Reproduction::new(open(folder)?).told()?;
+    let second = folder.join(backcut_paper::SECOND);
+    if second.is_dir() {
+        beside = beside.with_second(open(&second)?);
+    }
     Ok(beside.with_design(edges::design()?))
 }
 

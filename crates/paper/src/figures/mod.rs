@@ -4,6 +4,7 @@
 //! intervals are. A figure whose study is missing is an error that says which; a page then shows the sentence in
 //! its place. Arms or conditions that are missing are left out and named in the caption.
 
+pub(crate) mod agreement;
 mod branch;
 mod calibration;
 pub mod design;
@@ -33,6 +34,7 @@ use crate::Reproduction;
 pub const FIGURES: &[(&str, &str)] = &[
     ("memory-value", "value of memory and cost of the cut, by condition"),
     ("thesis", "value of memory against cost of the cut, with the diagonal"),
+    ("agreement", "ours and the paper's, claim by claim"),
     ("segments", "cost by segment length, with the value of memory as lines"),
     ("branch", "learning curves, with the branch at update 800"),
     ("seven-point", "excess over FF at seven noise levels, on two streams"),
@@ -62,12 +64,26 @@ pub fn is_of_the_vessel(name: &str) -> bool {
 }
 
 impl Reproduction {
-    /// Makes a figure.
+    /// Makes a figure: of the second programme's tables where they have what it shows, else of the first one's.
     pub fn figure(&self, name: &str) -> Result<Drawing, ReportError> {
-        let results = &self.results;
+        let Some(second) = &self.second else { return self.figure_of(&self.results, name) };
+        let is_of_both = ["agreement", "design", "calibration", "multiverse"].contains(&name);
+        if is_of_both || is_of_the_vessel(name) {
+            return self.figure_of(&self.results, name);
+        }
+        let made = self.figure_of(second, name).map(|drawing| (drawing, self.column(1)));
+        let first = || Ok((self.figure_of(&self.results, name)?, self.column(0)));
+        made.or_else(|_: ReportError| first()).map(|(mut drawing, programme)| {
+            drawing.caption = format!("From the {programme}. {}", drawing.caption);
+            drawing
+        })
+    }
+
+    fn figure_of(&self, results: &Results, name: &str) -> Result<Drawing, ReportError> {
         match name {
             "memory-value" => memory_value::draw(results, &self.paper),
             "thesis" => thesis::draw(results, &self.paper),
+            "agreement" => agreement::draw(self),
             "segments" => segments::draw(results, &self.paper),
             "branch" => branch::draw(results),
             "seven-point" => seven_point::draw(results),
@@ -78,14 +94,21 @@ impl Reproduction {
             "intervention" => intervention::draw(results),
             "gradient" => gradient::draw(results),
             "updates" => updates::draw(results),
-            "calibration" => calibration::draw(results),
-            "multiverse" => multiverse::draw(results),
+            "calibration" => calibration::draw(self.holding(crate::calibration::STUDY)),
+            "multiverse" => multiverse::draw(self.holding(crate::multiverse::STUDY)),
             "design" => design::draw(&self.design),
             _ => self.vessel_figure(name).unwrap_or_else(|| {
                 let known = FIGURES.iter().map(|(name, _)| *name);
                 Err(ReportError::unknown("figure", name, known))
             }),
         }
+    }
+}
+
+impl Reproduction {
+    /// The first of the programmes that holds a study; the first programme if none does.
+    fn holding(&self, study: &str) -> &Results {
+        self.programmes().find(|results| results.study(study).is_some()).unwrap_or(&self.results)
     }
 }
 

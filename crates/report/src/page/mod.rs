@@ -225,6 +225,20 @@ impl Page {
         Ok(())
     }
 
+    /// A line that opens to more lines, and to where it leads.
+    pub fn details(&mut self, summary: &str, lines: &[String], links: &[(String, String)]) {
+        let _ = writeln!(self.html, "<details><summary>{}</summary>", xml(summary));
+        self.list(lines.iter().cloned());
+        if !links.is_empty() {
+            let link = |(to, name): &(String, String)| {
+                format!("<a class=\"to\" href=\"#{}\">{}</a>", xml(to), xml(name))
+            };
+            let links: Vec<String> = links.iter().map(link).collect();
+            let _ = writeln!(self.html, "<p>{}</p>", links.join(" "));
+        }
+        self.html.push_str("</details>\n");
+    }
+
     /// Plans and comparisons, as a study wrote them.
     pub fn extras(&mut self, study: &Study) {
         for extra in &study.extras {

@@ -159,6 +159,8 @@ impl Judged {
 /// A table that is shown as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Extra {
+    /// Its file.
+    pub file: &'static str,
     /// Its title.
     pub title: &'static str,
     /// The header.
@@ -211,8 +213,11 @@ pub struct Study {
     places: BTreeMap<String, Vec<usize>>,
 }
 
-const TABLES: [&str; 6] =
-    ["endpoints.csv", "measurements.csv", "analysis.csv", "units.csv", AGREEMENT, COST];
+const TABLES: [&str; 7] =
+    ["endpoints.csv", "measurements.csv", "analysis.csv", "units.csv", AGREEMENT, COST, STREAMS];
+
+/// What `backcut measure streams --out` writes.
+const STREAMS: &str = "streams.csv";
 
 /// What `backcut measure cost --out` writes; a cost belongs to no condition.
 const COST: &str = "cost.csv";
@@ -317,9 +322,10 @@ fn costs(path: &Path) -> Result<Vec<MeasurementRow>, ReportError> {
 }
 
 /// Tables that only some studies have.
-const EXTRAS: [(&str, &str); 2] = [
+const EXTRAS: [(&str, &str); 3] = [
     ("plans.csv", "How many sources a noninferiority study would need"),
     ("comparisons.csv", "Endpoints of unpaired sources compared"),
+    (STREAMS, "Inputs of two sampling streams compared"),
 ];
 
 fn extras(folder: &Path) -> Result<Vec<Extra>, ReportError> {
@@ -330,7 +336,7 @@ fn extras(folder: &Path) -> Result<Vec<Extra>, ReportError> {
         let raw = backcut_stats::table::RawTable::from_csv(&bytes)
             .map_err(|error| ReportError::Table { path, row: 0, problem: error.to_string() })?;
         let rows = raw.rows.into_iter().map(|(_, row)| row).collect();
-        extras.push(Extra { title, columns: raw.header, rows });
+        extras.push(Extra { file, title, columns: raw.header, rows });
     }
     Ok(extras)
 }
