@@ -36,7 +36,8 @@ fn every_figure_and_table_is_made_and_holds_no_nan() {
     for (name, _) in Paper::load().unwrap().table_names() {
         for format in [Format::Html, Format::Markdown, Format::Latex] {
             let text = results.table(name).unwrap().write(format);
-            assert!(!text.contains("NaN"), "{name}");
+            let odd = text.lines().find(|line| line.contains("NaN"));
+            assert_eq!(odd, None, "{name}");
         }
     }
     assert!(results.figure("nothing").is_err());

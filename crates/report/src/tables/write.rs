@@ -159,7 +159,12 @@ impl Table {
         let share = |width: f64| (width + 2.0) / LINE_CHARS;
         let short: f64 = widths.iter().filter(|w| is_short(**w)).map(|w| share(*w)).sum();
         let long: f64 = widths.iter().filter(|w| !is_short(**w)).map(|w| w.sqrt()).sum();
-        let scale = if long == 0.0 { 1.0 / short } else { (0.5 / short).min(1.0) };
+        // An empty sum is minus zero: nothing is divided by it.
+        let scale = match (short > 0.0, long > 0.0) {
+            (true, true) => (0.5 / short).min(1.0),
+            (true, false) => 1.0 / short,
+            (false, _) => 1.0,
+        };
         let rest = 1.0 - scale * short;
         let column = |width: &f64| {
             let share =
