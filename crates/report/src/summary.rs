@@ -22,7 +22,9 @@ pub fn summary(results: &Results, study: &str) -> Result<String, ReportError> {
     for row in &study.analysis {
         let mean =
             row.mean.map_or_else(|| "no estimate".to_owned(), |m| estimate(m, row.interval()));
-        let line = format!("{}: {mean}; {}; {}", row.contrast, row.decision(), row.status);
+        let words = [mean, row.decision(), row.status.to_string()];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let line = format!("{}: {}", row.contrast, words.join("; "));
         out += &wrapped(&plain(&line), COLUMNS, 4);
     }
     if study.analysis.is_empty() {

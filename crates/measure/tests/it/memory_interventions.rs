@@ -99,9 +99,12 @@ fn a_donor_of_one_layer_costs_something_else_than_one_of_both() {
     let state = state(&system, 7);
     let cost = |memories: &[&str]| {
         let memories: Vec<String> = memories.iter().map(|name| (*name).to_owned()).collect();
-        let part = std::iter::once("derangement").chain((!memories.is_empty()).then_some(":"));
-        let part = part.collect::<String>()
-            + &memories.iter().map(|m| format!(" {m}")).collect::<String>();
+        let named = memories.join(" ");
+        let part = if named.is_empty() {
+            "derangement".to_owned()
+        } else {
+            format!("derangement: {named}")
+        };
         let findings = measure(&Measurement::Donor { memories }, &subject(&system, &state), None);
         findings.map(|findings| value(&findings, "donor.cost", &part))
     };
