@@ -246,7 +246,9 @@ impl Asked<'_> {
                 });
             }
             if let Some(place) = self.measure.apart_from {
-                values.values_mut().for_each(|value| *value = (*value - place).abs());
+                for value in values.values_mut() {
+                    *value = (*value - place).abs();
+                }
             }
             values
         };

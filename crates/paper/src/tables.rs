@@ -160,7 +160,9 @@ impl Reproduction {
         if has_second {
             columns.extend([self.column(1), "its agreement", "its status"]);
         }
-        rows.iter_mut().for_each(|row| row.resize(columns.len(), NONE.to_owned()));
+        for row in &mut rows {
+            row.resize(columns.len(), NONE.to_owned());
+        }
         Table {
             name: name.into(),
             title: title.into(),

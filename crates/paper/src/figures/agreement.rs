@@ -21,8 +21,8 @@ const REACH: f64 = 6.0;
 
 /// The paper's value with its interval: what rows are measured by.
 fn yardstick(answer: &Answer<'_>) -> Option<(f64, [f64; 2])> {
-    let differences = answer.found.iter().flatten().filter_map(|(_, a)| a.difference);
-    let ends = differences.filter_map(|difference| difference.paper).next()?;
+    let mut differences = answer.found.iter().flatten().filter_map(|(_, a)| a.difference);
+    let ends = differences.find_map(|difference| difference.paper)?;
     let is_sized = answer.entry.compare == Compare::Size && ends[1] > ends[0];
     Some((answer.entry.paper?, ends)).filter(|_| is_sized)
 }
