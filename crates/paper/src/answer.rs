@@ -31,9 +31,10 @@ pub struct Answer<'p> {
 }
 
 impl Answer<'_> {
-    /// The gravest of what the programmes come to; none if no programme has it.
+    /// What the last programme that has it comes to; none if none has it. The first programme departed from published
+    /// settings, and its values stand beside.
     pub fn group(&self) -> Option<Group> {
-        self.found.iter().flatten().map(|(_, agreement)| agreement.group()).min()
+        self.found.iter().flatten().last().map(|(_, agreement)| agreement.group())
     }
 
     /// Why no programme has it.

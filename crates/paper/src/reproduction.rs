@@ -59,7 +59,7 @@ pub(crate) const RULES: &str = "Agreement is ours minus the paper's with a 95% i
     the paper's number of sources. Counts of sources have Wilson's interval, correlations Fisher's, standard deviations the normal \
     theory's; extremes and bounds have none. Apart: the interval excludes zero. Otherwise: a decision differs, or zero lies in one \
     interval and not in the other where the paper concludes from that. A sign that cannot differ (of a rate, a norm, a count) counts \
-    for nothing.";
+    for nothing. Claims are grouped by the last programme that has them.";
 
 /// What the quadrotor's numbers are about.
 pub(crate) const QUADROTOR: &str = "the quadrotor and the analytic system";
