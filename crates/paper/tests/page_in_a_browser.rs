@@ -58,20 +58,22 @@ fn two_frames(browser: &mut Browser) {
         .evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
 }
 
-fn a_pointer_shows_the_value(browser: &mut Browser) {
-    let mark = "document.querySelector('#figure-memory-value path[tabindex]')";
-    browser.evaluate(&format!("{mark}.scrollIntoView({{block: 'center'}})"));
+/// What the page shows once a pointer is at an element; `place` is a function of it that gives x and y.
+fn tip_at(browser: &mut Browser, element: &str, place: &str) -> String {
+    browser.evaluate(&format!("{element}.scrollIntoView({{block: 'center'}})"));
     two_frames(browser);
-    let place = browser.evaluate(&format!(
-        "(b => [b.left + b.width / 2, b.top + b.height / 2])({mark}.getBoundingClientRect())"
-    ));
-    browser.call(
-        "Input.dispatchMouseEvent",
-        json!({"type": "mouseMoved", "x": place[0], "y": place[1]}),
-    );
+    let at = browser.evaluate(&format!("({place})({element})"));
+    browser.call("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": at[0], "y": at[1]}));
     let tip =
         browser.evaluate("(t => t.hidden ? '' : t.textContent)(document.getElementById('tip'))");
-    let tip = tip.as_str().unwrap();
+    tip.as_str().unwrap().to_owned()
+}
+
+fn a_pointer_shows_the_value(browser: &mut Browser) {
+    let mark = "document.querySelector('#figure-memory-value path[tabindex]')";
+    let middle =
+        "e => (b => [b.left + b.width / 2, b.top + b.height / 2])(e.getBoundingClientRect())";
+    let tip = tip_at(browser, mark, middle);
     assert!(tip.contains("pointwise 95%") && tip.contains("sources"), "{tip:?}");
     assert_eq!(browser.evaluate(&format!("{mark}.dataset.v")), tip);
 }
@@ -108,18 +110,8 @@ fn arrows_go_through_a_figure_that_is_one_stop(browser: &mut Browser) {
 
 fn a_curve_tells_its_values_along_its_length(browser: &mut Browser) {
     let curve = "document.querySelector('#figure-branch path[data-p]')";
-    browser.evaluate(&format!("{curve}.scrollIntoView({{block: 'center'}})"));
-    two_frames(browser);
-    let place = browser.evaluate(&format!(
-        "(c => {{ const p = c.getPointAtLength(0).matrixTransform(c.getScreenCTM()); return [p.x, p.y]; }})({curve})"
-    ));
-    browser.call(
-        "Input.dispatchMouseEvent",
-        json!({"type": "mouseMoved", "x": place[0], "y": place[1]}),
-    );
-    let tip =
-        browser.evaluate("(t => t.hidden ? '' : t.textContent)(document.getElementById('tip'))");
-    let tip = tip.as_str().unwrap();
+    let start = "c => { const p = c.getPointAtLength(0).matrixTransform(c.getScreenCTM()); return [p.x, p.y]; }";
+    let tip = tip_at(browser, curve, start);
     assert!(tip.contains("after update") && tip.contains(": 0.0"), "{tip:?}");
 }
 
