@@ -64,7 +64,7 @@ fn trained_measured_exported_studied_and_reported() {
     assert!(fine(&program, here, "explain SEG-4 --steps 12").contains("SEG-4"));
     assert!(fine(&program, here, "explain SEG-4 --system mass").contains("`block0`"));
     let measured = fine(&program, here, "bench --quick --json --system mass");
-    assert!(measured.contains("\"mass\""), "{measured}");
+    assert!(measured.contains("\"system\": \"mass, "), "{measured}");
     let cuts = "FF,FD,F_SG,F_A0.5,SEG-4,KF,K4_SG,K2_SEG-2,K4_A0.5";
     fine(&program, here, &format!("export --cuts {cuts} --precision f64 --out batch.safetensors"));
     assert!(fine(&program, here, "inspect batch.safetensors").contains("output/push"));
