@@ -137,6 +137,8 @@ def decode(params, cut, task, caches, context, token, t):
 
 def loss(params, task, cut):
     """Summed over rows and the steps after the prefix, and the loss of each row."""
+    if getattr(task, "mixer", "attention") != "attention":
+        raise SystemExit(f"policy_jax.py remembers by attention, not by {task.mixer}")
     copies = min(cut.depth or 1, task.steps)
     repeat = lambda x, axis=0: jnp.concatenate([x] * copies, axis)
 

@@ -34,8 +34,9 @@ class Quadrotor:
         policy, inputs = export.settings["policy"], export.family("input")
         self.steps, self.heads, self.layers = policy["steps"], policy["heads"], policy["layers"]
         self.embedding = policy.get("embedding", "plain")
-        if self.embedding not in ("plain", "normalised", "scaled", "apg") or "mixer" in policy:
+        if self.embedding not in ("plain", "normalised", "scaled", "apg"):
             raise SystemExit(f"quadrotor_jax.py does not know this policy: {policy}")
+        self.mixer = policy.get("mixer", "attention")
         self.window, self.prefix, self.condition = export.settings["window"], 0, None
         sigma = export.settings["velocity"]
         self.sigma = None if sigma == "hidden" else sigma
