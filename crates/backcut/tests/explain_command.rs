@@ -53,6 +53,9 @@ fn a_systems_own_edges_are_explained() {
     assert!(seen.out.contains("carried from step to step by block0.h, block1.h"), "{}", seen.out);
     assert!(!seen.out.contains("W_K, W_V:"), "{}", seen.out);
     assert_refused(&["explain", "FF", "--set", "policy=gru"], "without a system", "--system NAME");
+    let quadrotor = |steps| ["explain", "FF", "--system", "quadrotor", "--steps", steps];
+    assert_refused(&quadrotor("0"), "0 steps", "at least 1 and at most 32");
+    assert_refused(&quadrotor("33"), "33 steps", "at least 1 and at most 32");
     assert_refused(
         &["explain", "FF:wings=D", "--system", "quadrotor"],
         "state.position",

@@ -86,6 +86,11 @@ pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
         let (system, outer) = (built.system(), built.system().spec());
         // A system's prefix is no part of the steps that are asked for.
         let steps = args.steps.map_or_else(|| system.steps(), |steps| steps + outer.prefix);
+        let most = system.program().max_steps().unwrap_or(MAX_STEPS);
+        if steps == outer.prefix || steps > most {
+            let what = format!("{} steps of `{name}`", steps - outer.prefix);
+            return Err(user(what, format!("use at least 1 and at most {}", most - outer.prefix)));
+        }
         check_size(steps, system.program().cache_names().count())?;
         let of = Explaining { steps, prefix: outer.prefix, reads: outer.reads, window: None };
         return explain(args, system.program(), of, serde_json::to_value(&built.choice)?);
