@@ -41,6 +41,8 @@ fn the_readme_opens_with_the_finding_of_the_tables() {
     let found = String::from_utf8(output.stdout).unwrap();
     assert!(found.lines().filter(|line| line.starts_with("- **")).count() == 3, "{found}");
     assert!(committed("README.md").contains(found.trim()), "backcut report finding results");
+    let other = backcut(&["report", "finding", "results/cue"]);
+    assert_eq!(other.status.code(), Some(2), "a study that the paper does not have");
 }
 
 #[test]

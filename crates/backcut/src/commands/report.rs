@@ -17,7 +17,7 @@ use clap::{Subcommand, ValueEnum};
 
 use super::measure::table::Table as TextTable;
 use crate::common::{print, print_document, print_judged, write};
-use crate::exit::{Told as _, Verdict};
+use crate::exit::{Told as _, Verdict, user};
 use crate::look::{self, VERDICTS};
 use crate::say::{self, note};
 
@@ -164,7 +164,12 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
             };
         }
         What::Finding { results } => {
-            return print_document(reproduction(results)?.finding().markdown());
+            let found = reproduction(results)?.finding().markdown();
+            if found.is_empty() {
+                let what = format!("failed to find a study of the paper in {}", results.display());
+                return Err(user(what, "any other study: backcut report summary RESULTS STUDY"));
+            }
+            return print_document(found);
         }
         What::Reproduction { results } => {
             return print_document(reproduction(results)?.markdown());
