@@ -1,7 +1,7 @@
 //! What several commands share: parsing cuts and streams, reading checkpoints, default runs.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use backcut_engine::Cut;
@@ -9,7 +9,7 @@ use backcut_kernels::NUMERICS_VERSION;
 use backcut_study::EVALUATE_EVERY;
 use backcut_systems::{Built, Stream};
 use backcut_text::{counted, escape};
-use backcut_training::{Checkpoint, Precision, RunConfig, config};
+use backcut_training::{Checkpoint, Folder, Precision, RunConfig, config};
 use serde::Serialize;
 
 use crate::exit::{Told as _, Verdict, user};
@@ -45,9 +45,14 @@ pub fn jobs(asked: Option<NonZeroUsize>) -> Result<NonZeroUsize> {
     }
 }
 
-/// Reads a checkpoint.
+/// Reads a checkpoint; a folder stands for its run's latest.
 pub fn load(path: &Path) -> Result<Checkpoint> {
-    Checkpoint::load(path).told()
+    Checkpoint::load(&latest(path)).told()
+}
+
+/// The checkpoint that a path stands for: of a run's folder its latest.
+pub fn latest(path: &Path) -> PathBuf {
+    if path.is_dir() { Folder::new(path).checkpoint() } else { path.to_owned() }
 }
 
 /// Prints what a command found, for people.

@@ -16,7 +16,7 @@ use backcut_paper::values;
 /// Options of `backcut evaluate`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The checkpoint
+    /// The checkpoint, or the folder of a run (its latest state)
     checkpoint: PathBuf,
     #[command(flatten)]
     settings: SettingArgs,

@@ -39,7 +39,7 @@ pub struct Args {
     settings: SettingArgs,
     #[command(flatten)]
     optimizer: OptimizerArgs,
-    /// Take parameters, moments and counters from this checkpoint
+    /// Take parameters, moments and counters from this checkpoint, or from a run's latest
     #[arg(long, value_name = "CHECKPOINT")]
     from: Option<PathBuf>,
     /// The stream of batches: a or b [default: a]

@@ -8,10 +8,10 @@ use backcut_engine::Cut;
 use backcut_measure::Subject;
 use backcut_study::Tools;
 use backcut_systems::Built;
-use backcut_training::{Folder, Restored};
+use backcut_training::Restored;
 
 use super::study_states::{Kept, kept};
-use crate::common::{described, parse_cut};
+use crate::common::{described, latest, parse_cut};
 use crate::exit::Told as _;
 
 /// Options that every measurement shares.
@@ -124,11 +124,6 @@ impl States<'_> {
         let (seed, cut) = (header.config.seed, header.config.cut);
         format!("{label}: {system}, {updates} updates of seed {seed} under {cut}")
     }
-}
-
-/// A folder stands for its run's latest state.
-fn latest(path: &Path) -> PathBuf {
-    if path.is_dir() { Folder::new(path).checkpoint() } else { path.to_owned() }
 }
 
 /// The state whose observations are common to all, if one was named.
