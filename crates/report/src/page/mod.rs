@@ -9,8 +9,13 @@ mod studies;
 pub use studies::of_studies;
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 use backcut_draw::{Drawing, page_variables, rules};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use crate::error::ReportError;
 use crate::escape::{file_name, percent, xml};
@@ -324,10 +329,46 @@ fn short(cell: &str) -> String {
     }
 }
 
+/// Data that are longer than this are packed: a page of a whole programme would be mostly data otherwise.
+const PLAIN_CSV: usize = 8_000;
+
 fn csv_link(name: &str, csv: &str) -> String {
     let name = file_name(name);
+    if csv.len() <= PLAIN_CSV {
+        return format!(
+            "<a class=\"csv\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">data (CSV)</a>",
+            percent(csv)
+        );
+    }
     format!(
-        "<a class=\"csv\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">data (CSV)</a>",
-        percent(csv)
+        "<a class=\"csv\" download=\"{name}.csv.gz\" href=\"data:application/gzip;base64,{}\">data (CSV, gzip)</a>",
+        STANDARD.encode(gzip(csv.as_bytes()))
     )
+}
+
+/// The same bytes for the same text: no name, no time.
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let written = packed.write_all(text).and_then(|()| packed.finish());
+    written.expect("a vector takes whatever is written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+
+    #[test]
+    fn long_data_are_packed_and_come_out_whole() {
+        let csv = "a,b\n1,2\n".repeat(PLAIN_CSV);
+        assert!(csv_link("short", "a,b\n").contains("data:text/csv;charset=utf-8,a,b%0A"));
+        let link = csv_link("long", &csv);
+        assert!(link.contains("download=\"long.csv.gz\"") && link.len() < csv.len() / 10);
+        let packed = link.split_once("base64,").unwrap().1.split('"').next().unwrap();
+        let packed = STANDARD.decode(packed).unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
+        assert_eq!(text, csv);
+        assert_eq!(link, csv_link("long", &csv));
+    }
 }
