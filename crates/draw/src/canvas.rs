@@ -133,6 +133,20 @@ impl Canvas {
         );
     }
 
+    /// A mark that moves along points again and again, in so many seconds; where nothing moves it stays at the last one.
+    pub fn mover(&mut self, series: Series, points: &[(f64, f64)], seconds: f64) {
+        let Some((x, y)) = points.last() else { return };
+        let places: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+        let _ = writeln!(
+            self.body,
+            "<path class=\"f{} rim\" transform=\"translate({x:.1} {y:.1})\" d=\"{}\"><animateTransform \
+             attributeName=\"transform\" type=\"translate\" dur=\"{seconds:.1}s\" repeatCount=\"indefinite\" values=\"{}\"/></path>",
+            series.index(),
+            series.shape(0.0, 0.0, 4.6),
+            places.join(";")
+        );
+    }
+
     /// A short horizontal bar, with its interval as a thin line through it, and its value for a pointer.
     pub fn tick(&mut self, x: f64, y: f64, ends: Option<[f64; 2]>, value: &str) {
         let (grey, value) = (Series::GREY.index(), xml(value));

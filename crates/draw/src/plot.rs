@@ -171,6 +171,20 @@ impl Plot {
         }
     }
 
+    /// The same for numbers along both sides, with the narrower range widened until a unit is as long across as it is up.
+    pub fn to_scale(spec: &PlotSpec<'_>) -> Self {
+        let Axis::Numbers(x) = spec.x else { return Self::new(spec) };
+        let area = Self::new(spec);
+        let (across, up) = (area.right - area.left - 16.0, area.bottom - area.top);
+        let unit = ((x[1] - x[0]) / across).max((spec.y[1] - spec.y[0]) / up);
+        let widened = |[low, high]: [f64; 2], room: f64| {
+            let (middle, half) = (f64::midpoint(low, high), unit * room / 2.0);
+            [middle - half, middle + half]
+        };
+        let (x, y) = (Axis::Numbers(widened(x, across)), widened(spec.y, up));
+        Self::new(&PlotSpec { x, y, ..spec.clone() })
+    }
+
     /// Where a number lies along the bottom.
     pub fn x(&self, value: f64) -> f64 {
         self.x.at(value)

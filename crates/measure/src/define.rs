@@ -237,6 +237,7 @@ fn all() -> impl Iterator<Item = &'static Definition> {
     let lists = [
         DEFINITIONS,
         crate::memory::DEFINITIONS,
+        crate::track::DEFINITIONS,
         crate::probe::DEFINITIONS,
         crate::reference::DEFINITIONS,
         crate::windows::DEFINITIONS,

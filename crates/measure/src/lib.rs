@@ -35,6 +35,7 @@ mod rig;
 mod spectral;
 mod subject;
 mod summary;
+pub mod track;
 mod update;
 mod update_across;
 mod update_replay;

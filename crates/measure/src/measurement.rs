@@ -80,7 +80,21 @@ pub enum Measurement {
         stored: Option<String>,
     },
     /// Attention mass on earlier positions, per layer and head.
-    Attention {},
+    Attention {
+        /// By age too: how much queries give to positions so many steps back.
+        #[serde(default, skip_serializing_if = "is_not")]
+        ages: bool,
+    },
+    /// Values along single trajectories of the panel, step by step.
+    Track {
+        /// States, inputs or taps.
+        values: Vec<String>,
+        /// The trajectories, counted from 0.
+        rows: Vec<usize>,
+        /// How many columns of each value [default: all].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        columns: Option<usize>,
+    },
     /// Panel errors beside those of a plain prediction, as constant velocity.
     Reference {},
     /// Norm of some input columns of a weight.
@@ -109,7 +123,8 @@ impl Measurement {
             Self::Masking { .. } => "masking",
             Self::Donor { .. } => "donor",
             Self::Probe { .. } => "probe",
-            Self::Attention {} => "attention",
+            Self::Attention { .. } => "attention",
+            Self::Track { .. } => "track",
             Self::Reference {} => "reference",
             Self::InputWeight { .. } => "input-weight",
         }
@@ -211,7 +226,10 @@ pub fn measure(
             }
             probe::probe(subject, reference, &options)
         }
-        Measurement::Attention {} => memory::attention(subject),
+        Measurement::Attention { ages } => memory::attention(subject, *ages),
+        Measurement::Track { values, rows, columns } => {
+            crate::track::track(subject, values, rows, *columns)
+        }
         Measurement::Reference {} => reference::reference(subject),
         Measurement::InputWeight { parameter, columns: [first, end] } => {
             memory::input_weight(subject, parameter, *first..*end)
@@ -234,13 +252,22 @@ mod tests {
             Measurement::Masking { windows: vec![1] },
             Measurement::Donor { memories: vec!["block0".to_owned()] },
             Measurement::Probe { common: true, target: None, token: None, stored: None },
-            Measurement::Attention {},
+            Measurement::Attention { ages: false },
+            Measurement::Track { values: vec!["state".to_owned()], rows: vec![0], columns: None },
             Measurement::Reference {},
             Measurement::InputWeight { parameter: "w".into(), columns: [0, 1] },
         ];
         for measurement in all {
             assert_eq!(serde_json::to_value(&measurement).unwrap()["kind"], measurement.kind());
         }
+    }
+
+    #[test]
+    fn attention_without_ages_is_written_as_it_was() {
+        const OLD: &str = r#"{"kind":"attention"}"#;
+        let attention: Measurement = serde_json::from_str(OLD).unwrap();
+        assert_eq!(attention, Measurement::Attention { ages: false });
+        assert_eq!(serde_json::to_string(&attention).unwrap(), OLD);
     }
 
     #[test]

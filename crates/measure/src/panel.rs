@@ -3,7 +3,7 @@
 //! A row's bits do not depend on the group it sits in, so trajectories may be regrouped freely: what is
 //! measured here agrees bit by bit with what training evaluates.
 
-use backcut_engine::{Executor, ForwardSpec, Model, RollError, Rollout};
+use backcut_engine::{Executor, ForwardSpec, Model, Program, RollError, Rollout, Site};
 use backcut_systems::System;
 use backcut_training::{Panel, in_panel};
 
@@ -14,6 +14,14 @@ use crate::subject::Subject;
 pub(crate) fn model(subject: &Subject) -> Result<Model<f32>, MeasureError> {
     let params = subject.state.params.clone();
     Ok(subject.executor.model(subject.system.program(), params)?)
+}
+
+/// The place of a tap, a state or an input.
+pub(crate) fn site(program: &Program, name: &str) -> Result<Site, MeasureError> {
+    program.tap(name).ok_or_else(|| {
+        let known = program.tap_names().join(", ");
+        MeasureError::Unfit(format!("`{name}` is no tap, state or input; known: {known}"))
+    })
 }
 
 /// The panel's rows in groups: first row and how many.

@@ -12,6 +12,7 @@ use crate::figures::design::DesignEdges;
 use crate::paper::{Paper, PaperError};
 use crate::tables::{our_text, paper_text};
 use backcut_report::{Format, Results};
+use backcut_text::capital;
 use backcut_text::escape::markdown;
 use backcut_text::format::NONE;
 
@@ -145,11 +146,6 @@ impl Reproduction {
             let _ = writeln!(out, "| {} |", cells.join(" | "));
         }
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 fn with_kind(value: &str, kind: &str) -> String {

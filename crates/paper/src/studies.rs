@@ -21,6 +21,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("e3.toml", include_str!("../studies/e3.toml")),
     ("e4.toml", include_str!("../studies/e4.toml")),
     ("quick.toml", include_str!("../studies/quick.toml")),
+    ("flight-quick.toml", include_str!("../studies/flight-quick.toml")),
     ("b1-quick.toml", include_str!("../studies/b1-quick.toml")),
     ("b3-quick.toml", include_str!("../studies/b3-quick.toml")),
 ];
@@ -32,7 +33,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Names of the quadrotor's studies at the paper's budget.
 pub fn quadrotor() -> impl Iterator<Item = &'static str> {
-    names().filter(|name| *name != "quick" && !name.starts_with('b'))
+    names().filter(|name| !name.ends_with("quick") && !name.starts_with('b'))
 }
 
 /// Reads an embedded file as if it lay in a folder of its own.

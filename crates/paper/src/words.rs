@@ -20,6 +20,14 @@ pub fn condition(name: &str) -> String {
     }
 }
 
+/// What a condition of the quadrotor does to the velocity's reading, as a title.
+pub fn velocity(name: &str) -> String {
+    match condition(name) {
+        name if name.ends_with(" m/s") => format!("Velocity noise {name}"),
+        name => format!("Velocity {name}"),
+    }
+}
+
 /// A published mean with its interval: no more decimals than were published.
 pub fn published(mean: f64, interval: Option<[f64; 2]>) -> String {
     let decimals = |value: f64| exact(value).split_once('.').map_or(0, |(_, after)| after.len());

@@ -18,6 +18,12 @@ pub trait Hinted: std::error::Error {
     }
 }
 
+/// The first letter as a capital.
+pub fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
 /// A line broken at spaces so that it fits; later lines are indented. Leading spaces and padding inside a line
 /// stay, a word longer than a line is not broken, and the text ends with a line break.
 pub fn wrapped(text: &str, columns: usize, indent: usize) -> String {

@@ -48,7 +48,7 @@ pub struct Args {
 }
 
 /// The quick look: the quadrotor from initialization, the vessel's gradients and learning.
-const QUICK: [&str; 3] = ["quick", "b1-quick", "b3-quick"];
+const QUICK: [&str; 4] = ["quick", "flight-quick", "b1-quick", "b3-quick"];
 
 impl Args {
     fn studies(&self) -> Vec<String> {

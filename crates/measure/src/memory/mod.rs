@@ -47,6 +47,11 @@ pub const DEFINITIONS: &[Definition] = &[
     ),
     define(
         "memory",
+        "attention.age",
+        "sum over the ages a of a bin of the mean, over trajectories, heads and the queries t >= a, of p_t,t-a, per layer",
+    ),
+    define(
+        "memory",
         "input_weight.norm",
         "square root of the sum of squares of the weights that read some input columns",
     ),

@@ -40,14 +40,8 @@ pub fn gather(
 ) -> Result<Vec<Samples>, MeasureError> {
     let (system, model) = (subject.system, panel::model(subject)?);
     let program = system.program();
-    let unknown = |name: &str| {
-        let known = program.tap_names().join(", ");
-        MeasureError::Unfit(format!("`{name}` is no tap, state or input; known: {known}"))
-    };
-    let sites = taps
-        .iter()
-        .map(|name| program.tap(name).ok_or_else(|| unknown(name)))
-        .collect::<Result<Vec<_>, _>>()?;
+    let sites =
+        taps.iter().map(|name| panel::site(program, name)).collect::<Result<Vec<_>, _>>()?;
     let feeding = inputs.reference.map(|r| Feeding::new(subject, r, inputs.token)).transpose()?;
     let (trajectories, prefix) = (system.panel_rows(), system.spec().prefix);
     let steps = system.steps() - prefix;

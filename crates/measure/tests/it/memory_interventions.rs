@@ -130,7 +130,7 @@ fn a_memoryless_policy_is_indifferent_to_donors() {
 fn attention_mass_is_a_share_and_vanishes_without_memory() {
     let system = config("0.2").check().unwrap();
     let state = state(&system, 9);
-    let findings = attention(&subject(&system, &state)).unwrap();
+    let findings = attention(&subject(&system, &state), false).unwrap();
     assert_eq!(findings.len(), 2 * 3, "two heads and their mean, in two layers");
     for layer in ["block0", "block1"] {
         let heads = [0, 1].map(|h| value(&findings, "attention.mass", &format!("{layer}.head{h}")));
@@ -139,7 +139,7 @@ fn attention_mass_is_a_share_and_vanishes_without_memory() {
         assert!((mean - f64::midpoint(heads[0], heads[1])).abs() < 1e-12);
     }
     let blind = QuadrotorConfig { window: NonZeroUsize::new(1), ..config("0.2") }.check().unwrap();
-    let findings = attention(&subject(&blind, &state)).unwrap();
+    let findings = attention(&subject(&blind, &state), false).unwrap();
     assert!(findings.iter().all(|f| f.value == Some(0.0)), "{findings:?}");
 }
 
@@ -152,7 +152,7 @@ fn even_attention_has_the_mass_of_counting() {
     for parameter in layout.parameters().iter().filter(|p| p.name.contains("w_q")) {
         state.params[parameter.range()].fill(0.0);
     }
-    let findings = attention(&subject(&system, &state)).unwrap();
+    let findings = attention(&subject(&system, &state), false).unwrap();
     let want = (1..STEPS).map(|t| t as f64 / (t + 1) as f64).sum::<f64>() / (STEPS - 1) as f64;
     for finding in findings {
         assert!((finding.value.unwrap() - want).abs() < 1e-6, "{finding:?} {want}");

@@ -39,7 +39,7 @@ fn a_registers_history_can_be_given_but_not_masked() {
     assert!(find(&other, "donor.cost").value.unwrap() > 0.0, "{other:?}");
     let masked = measure(&Measurement::Masking { windows: vec![1] }, &subject, None);
     assert!(masked.unwrap_err().to_string().contains("register"));
-    let error = measure(&Measurement::Attention {}, &subject, None).unwrap_err();
+    let error = measure(&Measurement::Attention { ages: true }, &subject, None).unwrap_err();
     assert!(matches!(error, MeasureError::Unfit(_)));
     let error = measure(&usual_probe(false), &subject, None).unwrap_err();
     assert!(error.to_string().contains("`token`"), "{error}");
@@ -132,6 +132,57 @@ fn a_relative_change_of_nothing_is_undefined() {
     let relative = find(&findings, "masking.relative");
     assert_eq!(relative.value, None);
     assert!(relative.note.contains("trajectory 0"), "{}", relative.note);
+}
+
+#[test]
+fn tracks_follow_single_trajectories() {
+    let system = Averaging::new();
+    let state = state(vec![0.0, 0.0, 0.0, 8.0]);
+    let subject = subject(&system, &state);
+    let track = |values: &[&str], rows: &[usize], columns| {
+        let values = values.iter().map(|name| (*name).to_owned()).collect();
+        measure(&Measurement::Track { values, rows: rows.to_vec(), columns }, &subject, None)
+    };
+    let found = track(&["x", "next"], &[10, 0], None).unwrap();
+    assert_eq!(found.len(), 2 * 2 * STEPS);
+    let at = |name: &str, row, t| {
+        let part = backcut_measure::track::part(name, 0, row, t);
+        found.iter().find(|f| f.part == part).unwrap().value.unwrap()
+    };
+    let of = |name: &str, row| (0..STEPS).map(|t| at(name, row, t)).collect::<Vec<f64>>();
+    assert_eq!(of("x", 10), [0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(of("next", 10), [0.0, 0.0, 0.0, 2.0]);
+    assert_eq!(of("next", 0), [-4.0, -4.0, -4.0, -2.0]);
+    for (wrong, says) in [
+        (track(&["y"], &[0], None), "`y` is no tap, state or input"),
+        (track(&["x"], &[11], None), "no trajectory 11; its last is 10"),
+        (track(&["x"], &[0], Some(2)), "`x` has 1 columns, not 2"),
+        (track(&["x"], &[], None), "a trajectory at least"),
+    ] {
+        let error = wrong.unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn attention_by_age_counts_the_queries_that_have_one() {
+    let system = Averaging::new();
+    let state = state(vec![0.0; 4]);
+    let found =
+        measure(&Measurement::Attention { ages: true }, &subject(&system, &state), None).unwrap();
+    let of_age = |part: &str| {
+        let found = found.iter().find(|f| f.quantity == "attention.age" && f.part == part);
+        found.unwrap().value.unwrap()
+    };
+    // Even attention: query t gives 1/(t + 1) to each of its positions, t = 1, 2, 3.
+    let each = |from: usize| (from..STEPS).map(|t| 1.0 / (t + 1) as f64).sum::<f64>();
+    for (part, want) in [
+        ("memory age 0", each(1) / 3.0),
+        ("memory age 1", each(1) / 3.0),
+        ("memory age 2-3", each(2) / 2.0 + each(3)),
+    ] {
+        assert!((of_age(part) - want).abs() < 1e-6, "{part}: {} {want}", of_age(part));
+    }
 }
 
 #[test]

@@ -4,10 +4,12 @@
 //! intervals are. A figure whose study is missing is an error that says which; a page then shows the sentence in
 //! its place. Arms or conditions that are missing are left out and named in the caption.
 
+mod ages;
 pub(crate) mod agreement;
 mod branch;
 mod calibration;
 pub mod design;
+mod flight;
 mod gradient;
 mod intervention;
 mod masking;
@@ -35,6 +37,7 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("memory-value", "value of memory and cost of the cut, by condition"),
     ("thesis", "value of memory against cost of the cut, with the diagonal"),
     ("agreement", "ours and the paper's, claim by claim"),
+    ("flight", "one reference, flown by policies of two gradients"),
     ("segments", "cost by segment length, with the value of memory as lines"),
     ("branch", "learning curves, with the branch at update 800"),
     ("seven-point", "excess over FF at seven noise levels, on two streams"),
@@ -43,7 +46,9 @@ pub const FIGURES: &[(&str, &str)] = &[
     ("three-layers", "gradient, update and learning differences against noise"),
     ("masking", "what masking history at evaluation costs"),
     ("intervention", "velocity-input weights and the cost of another's history"),
+    ("attention", "attention of trained policies by age"),
     ("gradient", "what a memory cut does to the gradient"),
+    ("gradient-ages", "the gradient by age, at trained policies"),
     ("updates", "interaction and placement through clip and AdamW"),
     ("calibration", "candidate configurations by published cells without a cut"),
     ("multiverse", "core claims under every choice that nobody published"),
@@ -92,7 +97,10 @@ impl Reproduction {
             "three-layers" => three_layers::draw(results),
             "masking" => masking::draw(results),
             "intervention" => intervention::draw(results),
+            "flight" => flight::draw(results),
+            "attention" => ages::attention(results),
             "gradient" => gradient::draw(results),
+            "gradient-ages" => ages::gradient(results),
             "updates" => updates::draw(results),
             "calibration" => calibration::draw(self.holding(crate::calibration::STUDY)),
             "multiverse" => multiverse::draw(self.holding(crate::multiverse::STUDY)),

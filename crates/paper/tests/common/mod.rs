@@ -1,6 +1,7 @@
 //! Made-up results: deterministic, roughly of the paper's size, with failures, gaps and hostile strings.
 #![allow(dead_code, clippy::unwrap_used, reason = "made-up data; every test file uses a part")]
 
+pub mod looks;
 pub mod vessel;
 
 use std::fmt::Write as _;
@@ -245,6 +246,7 @@ fn write_measurements(
 /// The whole set of studies.
 pub fn write_results(folder: &Path) {
     write_second(folder);
+    looks::write_looks(folder);
     vessel::write_vessel(folder);
     let h = [
         ("H1", "[w1@0.20] - [FF@0.20]", "prespecified", 0.0021, [0.0019, 0.0023]),

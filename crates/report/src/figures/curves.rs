@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
 use backcut_tables::rows::EvaluationRow;
+use backcut_text::capital;
 
 use super::ErrorWords;
 use crate::data::Data;
@@ -44,7 +45,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
             "{}: means over sources (lines) and single sources (thin) on a logarithmic scale; descriptive, no \
              intervals. All panels have one scale. Evaluations in the first twentieth of training and values that are not above zero are in the data \
              only. A dotted vertical line is the update at which arms branch off others.{}",
-            super::capital(&study.error_words().error),
+            capital(&study.error_words().error),
             data.gap_sentence()
         ),
         legend,

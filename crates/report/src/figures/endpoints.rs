@@ -1,6 +1,7 @@
 //! Errors at the last update, by arm and condition.
 
 use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, range};
+use backcut_text::capital;
 
 use crate::data::Data;
 use crate::error::ReportError;
@@ -60,7 +61,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     for shown in conditions.chunks((MEANS / arms.len()).max(1)) {
         let title = match shown {
             [condition] => (*condition).to_owned(),
-            _ => super::capital(&words.error),
+            _ => capital(&words.error),
         };
         let mut plot = Plot::new(&PlotSpec {
             title: &title,
@@ -87,7 +88,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
             "{} at the last update of every arm. Large marks: means over sources, with pointwise 95% source-bootstrap intervals \
              (descriptive) from four sources on; small marks: single sources. Arms of one source share its random \
              numbers, so differences between arms are better judged by contrasts than by these intervals.{}",
-            super::capital(&words.error),
+            capital(&words.error),
             data.gap_sentence()
         ),
         legend: arms.iter().map(|arm| Key::mark(palette.series(arm), *arm)).collect(),

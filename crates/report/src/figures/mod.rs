@@ -93,9 +93,3 @@ impl ErrorWords {
         if self.unit.is_empty() { "error".to_owned() } else { format!("error ({})", self.unit) }
     }
 }
-
-/// The first letter as a capital.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
-}

@@ -67,6 +67,21 @@
     var dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.setAttribute("data-theme", dark ? "light" : "dark");
   });
+  // What moves stands still at its end for who asked for no motion, and on paper; a click stops it or lets it go on.
+  var movers = Array.prototype.filter.call(document.querySelectorAll("svg.panel"), function (panel) {
+    return panel.querySelector("animateTransform");
+  });
+  function stop(panel) {
+    panel.pauseAnimations();
+    panel.setCurrentTime(parseFloat(panel.querySelector("animateTransform").getAttribute("dur")) - 0.01);
+  }
+  movers.forEach(function (panel) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { stop(panel); }
+    panel.addEventListener("click", function () {
+      if (panel.animationsPaused()) { panel.unpauseAnimations(); } else { panel.pauseAnimations(); }
+    });
+  });
+  window.addEventListener("beforeprint", function () { movers.forEach(stop); });
   // A link into a folded part opens it.
   function unfold() {
     var goal = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;

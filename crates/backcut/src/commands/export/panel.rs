@@ -120,7 +120,8 @@ pub fn export(
         header["folds"] = json!({"outer": outer, "inner": inner});
     }
     let probe = Measurement::Probe { common: false, target: None, token: None, stored: None };
-    let measurements = [probe, Measurement::Donor { memories: vec![] }, Measurement::Attention {}];
+    let measurements =
+        [probe, Measurement::Donor { memories: vec![] }, Measurement::Attention { ages: false }];
     header["measured"] =
         measurements.iter().map(|what| (what.kind().to_owned(), found(what, &subject))).collect();
     header["layout"]["panel"] =

@@ -53,7 +53,7 @@ fn of_state(states: &States, state: &Named, windows: &[usize]) -> Result<Vec<Fin
     let mut measurements = vec![
         Measurement::Masking { windows: windows.to_vec() },
         Measurement::Donor { memories: vec![] },
-        Measurement::Attention {},
+        Measurement::Attention { ages: false },
     ];
     measurements.extend(state.restored.built.latent.map(|latent| {
         let (parameter, columns) = latent.weights;
