@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use backcut_study::runner::shard_of;
-use backcut_study::{Definition, Grid, Plan, Study, StudyError, builtin};
+use backcut_study::{Definition, Plan, Study, StudyError, builtin};
 use backcut_systems::{Catalogue, Clip};
 use backcut_text::Hinted as _;
 use common::{TINY, study, study_with};
