@@ -4,8 +4,11 @@
 //! decides (size, level, kind of bound, margin, draws, seed) is a field, is printed, and is written into the
 //! report, because the kind of bound alone can turn a failed criterion into a passed one.
 
+mod notes;
 mod params;
+mod report;
 mod run;
 
+pub use notes::SMALL_SAMPLE;
 pub use params::{Bound, BoundError, DRAWS, Family, FamilyParams, MIN_SOURCES, SEED};
-pub use run::{Report, Row, SMALL_SAMPLE};
+pub use report::{Report, Row};
