@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod diary;
+
 use backcut_ledger::{
     Amendment, Body, Contrast, Entry, Frozen, Hash, Ledger, Reused, Sample, Status, Utc, canonical,
 };
