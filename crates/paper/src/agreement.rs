@@ -159,6 +159,7 @@ pub fn agreement(results: &Results, entry: &Entry, ours: &Ours) -> Agreement {
             Compare::Sign => {
                 by_sign(&agreement, same, open.map(|e| e.is_some_and(|e| includes(e, neutral))))
             }
+            Compare::Beside => "side by side: sizes belong to the ships and the model".to_owned(),
             Compare::Size | Compare::Difference => by_difference(&agreement),
         });
     }
@@ -196,7 +197,7 @@ pub fn agreement(results: &Results, entry: &Entry, ours: &Ours) -> Agreement {
 fn has_direction(entry: &Entry) -> bool {
     let is_unsigned =
         matches!(entry.statistic, Statistic::Deviation | Statistic::BelowZero | Statistic::Pearson)
-            || matches!(entry.compare, Compare::Difference | Compare::Factor);
+            || matches!(entry.compare, Compare::Difference | Compare::Factor | Compare::Beside);
     !is_unsigned || entry.neutral.is_some()
 }
 
@@ -242,7 +243,7 @@ fn by_sign(agreement: &Agreement, is_same: bool, [theirs, mine]: [bool; 2]) -> S
 }
 
 fn difference(results: &Results, entry: &Entry, ours: &Ours, paper: f64) -> Option<Difference> {
-    if matches!(entry.compare, Compare::Sign | Compare::Factor) {
+    if matches!(entry.compare, Compare::Sign | Compare::Factor | Compare::Beside) {
         return None;
     }
     let rounding = 1e-12 * paper.abs();

@@ -6,7 +6,7 @@ use backcut_report::Results;
 use backcut_report::estimate::{Estimate, Pick};
 use backcut_report::results::{Study, canonical_condition, distinct};
 use backcut_stats::correlation::spearman;
-use backcut_stats::quantile::quantiles;
+use backcut_stats::quantile::{mean, quantiles};
 use backcut_tables::UnitState;
 
 use crate::entry::{Curve, Measure, Other, Within};
@@ -94,11 +94,11 @@ pub fn curve(results: &Results, curve: &Curve, study: &str) -> Result<Estimate, 
     let mut ratios = values.clone();
     if let Some(arm) = &curve.minus_arm {
         let other = at_update(results, study, arm, &curve.condition, curve.update)?;
-        ratios.retain(|source, value| {
-            let other = other.get(source);
-            *value -= other.unwrap_or(&0.0);
-            other.is_some()
-        });
+        subtract(&mut ratios, &other);
+    }
+    if let Some(update) = curve.minus_update {
+        let before = at_update(results, study, &curve.arm, &curve.condition, update)?;
+        subtract(&mut ratios, &before);
     }
     if let Some(update) = curve.over_update {
         let before = at_update(results, study, &curve.arm, &curve.condition, update)?;
@@ -191,37 +191,51 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn has_several_states(&self) -> bool {
-        self.measure.arms.len() > 1 || self.measure.cuts.len() > 1
+        let Measure { arms, cuts, updates, .. } = self.measure;
+        [arms.len(), cuts.len(), updates.len()].iter().any(|count| *count > 1)
     }
 
-    /// One value per source, arm and cut.
+    /// A value, or where it lies: how far from a place, or whether on the side of it that is asked for.
+    fn placed(&self, value: f64) -> f64 {
+        let Measure { apart_from, below, above, .. } = self.measure;
+        let is_there = |yes: bool| if yes { 1.0 } else { 0.0 };
+        let value = apart_from.map_or(value, |place| (value - place).abs());
+        let value = below.map_or(value, |place| is_there(value < place));
+        above.map_or(value, |place| is_there(value > place))
+    }
+
+    /// One value per source, arm, cut and update.
     fn states(&self, quantity: &str, other: Option<&Other>, condition: &str) -> Values {
-        let Measure { arm, arms, cut, cuts, .. } = self.measure;
+        let Measure { arm, arms, cut, cuts, update, updates, .. } = self.measure;
         let all = |one: &Option<String>, several: &[String]| -> Vec<Option<String>> {
             if several.is_empty() {
                 return vec![one.clone()];
             }
             several.iter().cloned().map(Some).collect()
         };
+        let updates: Vec<Option<u64>> = if updates.is_empty() {
+            vec![*update]
+        } else {
+            updates.iter().copied().map(Some).collect()
+        };
+        let part = self.measure.part.as_deref();
         let mut states = Values::new();
         for arm in &all(arm, arms) {
-            for cut in &all(cut, cuts) {
-                let pick = Pick {
-                    quantity,
-                    arm: arm.as_deref(),
-                    cut: cut.as_deref(),
-                    part: self.measure.part.as_deref(),
-                    update: self.measure.update,
-                };
+            for (cut, update) in
+                all(cut, cuts).iter().flat_map(|cut| updates.iter().map(move |u| (cut, *u)))
+            {
+                let (arm_name, cut_name) = (arm.as_deref(), cut.as_deref());
+                let pick = Pick { quantity, arm: arm_name, cut: cut_name, part, update };
                 let pick = other.map_or(pick, |other| instead(pick, other));
+                let at = update.filter(|_| updates.len() > 1).map(|update| update.to_string());
                 for (source, value) in self.column(pick, condition) {
-                    let names = [Some(&source), arm.as_ref(), cut.as_ref()];
-                    let names: Vec<&str> = if self.has_several_states() {
-                        names.into_iter().flatten().map(String::as_str).collect()
+                    let names = [Some(source.as_str()), arm_name, cut_name, at.as_deref()];
+                    let name = if self.has_several_states() {
+                        names.into_iter().flatten().collect::<Vec<_>>().join(", ")
                     } else {
-                        vec![&source]
+                        source
                     };
-                    states.insert(names.join(", "), value);
+                    states.insert(name, value);
                 }
             }
         }
@@ -239,22 +253,19 @@ impl Asked<'_> {
             }
             if let Some(less) = &self.measure.less {
                 let off = self.results.measured(&self.tables.name, instead(pick, less), condition);
-                values.retain(|source, value| {
-                    let off = off.get(source);
-                    *value -= off.unwrap_or(&0.0);
-                    off.is_some()
-                });
+                subtract(&mut values, &off);
             }
-            if let Some(place) = self.measure.apart_from {
-                for value in values.values_mut() {
-                    *value = (*value - place).abs();
-                }
+            for value in values.values_mut() {
+                *value = self.placed(*value);
             }
             values
         };
         let Some((part, is_start)) = pick.part.and_then(starred) else { return divided(pick) };
-        let fits =
-            |name: &&str| if is_start { name.starts_with(part) } else { name.ends_with(part) };
+        let kind = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+        let fits = |name: &&str| {
+            let is_meant = if is_start { name.starts_with(part) } else { name.ends_with(part) };
+            is_meant && !self.measure.except.contains(&kind(name))
+        };
         let rows = self.tables.measured(pick.quantity);
         let parts = distinct(rows.filter_map(|row| row.part.as_deref()).filter(fits));
         let mut lists: BTreeMap<String, Vec<f64>> = BTreeMap::new();
@@ -267,6 +278,9 @@ impl Asked<'_> {
             Within::Median => quantiles(&mut list, &[0.5])[0],
             Within::P95 => quantiles(&mut list, &[0.95])[0],
             Within::Sum => list.iter().sum(),
+            Within::Mean => mean(&list),
+            Within::Least => list.into_iter().fold(f64::INFINITY, f64::min),
+            Within::Greatest => list.into_iter().fold(f64::NEG_INFINITY, f64::max),
         };
         lists.into_iter().map(|(source, list)| (source, of_list(list))).collect()
     }
@@ -291,6 +305,15 @@ impl Asked<'_> {
         let note = self.tables.measured(&names[0]).next().map(|row| row.note.clone());
         Some(([end(&names[0])?, end(&names[1])?], note.unwrap_or_default()))
     }
+}
+
+/// Every value less its own of another list; those without one are dropped.
+fn subtract(values: &mut Values, off: &Values) {
+    values.retain(|source, value| {
+        let off = off.get(source);
+        *value -= off.unwrap_or(&0.0);
+        off.is_some()
+    });
 }
 
 /// Every value over its own below; those without one are dropped.

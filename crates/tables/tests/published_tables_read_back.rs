@@ -73,6 +73,7 @@ fn every_published_table_reads_back_to_its_bytes() {
             "construction" => round::<ConstructionRow>(&path),
             "streams" => round::<StreamRow>(&path),
             "freezes" => round::<FreezeRow>(&path),
+            "orderings" => round::<AgreementRow>(&path),
             // Its second column is quoted whether it needs to be or not.
             "analytic_agreement" => {
                 from_csv::<AgreementRow>(&std::fs::read(&path).unwrap()).unwrap().len()
