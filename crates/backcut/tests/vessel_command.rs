@@ -177,8 +177,13 @@ fn labels_lie_in_the_tables_of_the_study_that_is_used(tables: &str, whole: &str)
     };
     // Trained otherwise: labels of other runs are nobody's.
     let units = std::fs::read_to_string(format!("{four}/units.csv")).unwrap();
-    let other = units.replace('\n', "\nx");
-    std::fs::write(format!("{four}/units.csv"), other.trim_end_matches('x')).unwrap();
+    let turned = |line: &str| match line.strip_prefix('0') {
+        Some(rest) => format!("1{rest}"),
+        None if line.starts_with("unit") => line.to_owned(),
+        None => format!("0{}", &line[1..]),
+    };
+    let other: Vec<String> = units.lines().map(turned).collect();
+    std::fs::write(format!("{four}/units.csv"), other.join("\n") + "\n").unwrap();
     refused("`FF` was not trained as in the tables of four");
     std::fs::write(format!("{four}/units.csv"), units).unwrap();
     std::fs::rename(&four, format!("{tables}/elsewhere")).unwrap();

@@ -40,6 +40,8 @@ pub struct Entry {
     /// What the claim is about.
     #[serde(default)]
     pub system: Subject,
+    /// The contrast of the multiverse that asks the same in every universe.
+    pub universes: Option<String>,
     /// Names (`family/contrast`) under which a study's analysis holds it.
     #[serde(default)]
     pub names: Vec<String>,

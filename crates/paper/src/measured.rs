@@ -12,6 +12,9 @@ use backcut_tables::UnitState;
 use crate::entry::{Curve, Measure, Other, Within};
 use crate::figures::quantities::PLAIN_ERROR;
 
+/// The parts that single windows are.
+const WINDOWS: &str = "window *";
+
 /// One value per source, or per state.
 type Values = BTreeMap<String, f64>;
 
@@ -65,7 +68,9 @@ pub fn measured(results: &Results, measure: &Measure, study: &str) -> Result<Mea
         // States of one source are not independent.
         estimate.interval = None;
     }
-    let own = asked.own_interval(quantity).filter(|_| estimate.n() == 1);
+    let own =
+        asked.own_interval(quantity).or_else(|| asked.windows_interval(quantity, estimate.mean));
+    let own = own.filter(|_| estimate.n() == 1);
     let kind = own.map(|(interval, kind)| {
         estimate.interval = Some(interval);
         kind
@@ -242,25 +247,26 @@ impl Asked<'_> {
         states
     }
 
-    /// One value per source: of the part, or of all parts that a star stands for.
-    fn column(&self, pick: Pick<'_>, condition: &str) -> Values {
-        let divided = |pick: Pick<'_>| -> Values {
-            let mut values = self.results.measured(&self.tables.name, pick, condition);
-            if let Some(over) = &self.measure.over {
-                let below =
-                    self.results.measured(&self.tables.name, instead(pick, over), condition);
-                divide(&mut values, &below);
-            }
-            if let Some(less) = &self.measure.less {
-                let off = self.results.measured(&self.tables.name, instead(pick, less), condition);
-                subtract(&mut values, &off);
-            }
-            for value in values.values_mut() {
-                *value = self.placed(*value);
-            }
-            values
-        };
-        let Some((part, is_start)) = pick.part.and_then(starred) else { return divided(pick) };
+    /// One value per source, of one part.
+    fn of_part(&self, pick: Pick<'_>, condition: &str) -> Values {
+        let found = |pick: Pick<'_>| self.results.measured(&self.tables.name, pick, condition);
+        let mut values = found(pick);
+        if let Some(over) = &self.measure.over {
+            divide(&mut values, &found(instead(pick, over)));
+        }
+        if let Some(less) = &self.measure.less {
+            subtract(&mut values, &found(instead(pick, less)));
+        }
+        for value in values.values_mut() {
+            *value = self.placed(*value);
+        }
+        values
+    }
+
+    /// The values of all parts that a star stands for, by source; none if there is no star.
+    fn lists(&self, pick: Pick<'_>, condition: &str) -> BTreeMap<String, Vec<f64>> {
+        let mut lists: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let Some((part, is_start)) = pick.part.and_then(starred) else { return lists };
         let kind = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
         let fits = |name: &&str| {
             let is_meant = if is_start { name.starts_with(part) } else { name.ends_with(part) };
@@ -268,12 +274,20 @@ impl Asked<'_> {
         };
         let rows = self.tables.measured(pick.quantity);
         let parts = distinct(rows.filter_map(|row| row.part.as_deref()).filter(fits));
-        let mut lists: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for part in parts {
-            for (source, value) in divided(Pick { part: Some(part), ..pick }) {
+            for (source, value) in self.of_part(Pick { part: Some(part), ..pick }, condition) {
                 lists.entry(source).or_default().push(value);
             }
         }
+        lists
+    }
+
+    /// One value per source: of the part, or of all parts that a star stands for.
+    fn column(&self, pick: Pick<'_>, condition: &str) -> Values {
+        if pick.part.and_then(starred).is_none() {
+            return self.of_part(pick, condition);
+        }
+        let lists = self.lists(pick, condition);
         let of_list = |mut list: Vec<f64>| match self.measure.within {
             Within::Median => quantiles(&mut list, &[0.5])[0],
             Within::P95 => quantiles(&mut list, &[0.95])[0],
@@ -283,6 +297,22 @@ impl Asked<'_> {
             Within::Greatest => list.into_iter().fold(f64::NEG_INFINITY, f64::max),
         };
         lists.into_iter().map(|(source, list)| (source, of_list(list))).collect()
+    }
+
+    /// The interval of a median over windows, where the value of a single state is one.
+    fn windows_interval(&self, quantity: &str, value: f64) -> Option<([f64; 2], String)> {
+        let Measure { arm, cut, part, within, update, at, minus, .. } = self.measure;
+        let is_median = *within == Within::Median && at.len() == 1 && minus.is_empty();
+        if !is_median || self.has_several_states() || !["all", WINDOWS].contains(&part.as_deref()?)
+        {
+            return None;
+        }
+        let (arm, cut) = (arm.as_deref(), cut.as_deref());
+        let pick = Pick { quantity, arm, cut, part: Some(WINDOWS), update: *update };
+        let mut list = self.lists(pick, &at[0]).into_values().next()?;
+        let is_it = (quantiles(&mut list, &[0.5])[0] - value).abs() <= 1e-9 * value.abs();
+        let interval = median_interval(list).filter(|_| is_it)?;
+        Some((interval, "95% of a median, windows as independent".to_owned()))
     }
 
     /// The ends of the interval that was measured beside a value, and its kind; they lie in rows of their own.
@@ -305,6 +335,20 @@ impl Asked<'_> {
         let note = self.tables.measured(&names[0]).next().map(|row| row.note.clone());
         Some(([end(&names[0])?, end(&names[1])?], note.unwrap_or_default()))
     }
+}
+
+/// Two order statistics that hold the median of a continuous distribution with a probability of at least 95%.
+fn median_interval(mut list: Vec<f64>) -> Option<[f64; 2]> {
+    list.sort_by(f64::total_cmp);
+    let n = list.len();
+    // The chance that at most `j` of `n` values lie below the median: halves of Pascal's triangle, row by row.
+    let (mut weight, mut below, mut j) = (0.5f64.powi(i32::try_from(n).ok()?), 0.0, 0);
+    while below + weight <= 0.025 {
+        below += weight;
+        weight *= (n - j) as f64 / (j + 1) as f64;
+        j += 1;
+    }
+    Some([*list.get(j.checked_sub(1)?)?, *list.get(n.checked_sub(j)?)?])
 }
 
 /// Every value less its own of another list; those without one are dropped.
@@ -340,4 +384,18 @@ fn instead<'a>(pick: Pick<'a>, other: &'a Other) -> Pick<'a> {
 fn starred(part: &str) -> Option<(&str, bool)> {
     let start = part.strip_suffix('*').map(|rest| (rest, true));
     start.or_else(|| part.strip_prefix('*').map(|rest| (rest, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_lies_between_known_order_statistics() {
+        // Tables of the sign test: the 10th and 23rd of 32, the 2nd and 9th of 10, and nothing for 5.
+        let of = |n: usize| median_interval((1..=n).rev().map(|i| i as f64).collect());
+        assert_eq!(of(32), Some([10.0, 23.0]));
+        assert_eq!(of(10), Some([2.0, 9.0]));
+        assert_eq!(of(5), None);
+    }
 }

@@ -27,13 +27,11 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         panels.extend(curve(claim, &mut data));
         panels.push(choices(claim, &design));
     }
-    let sentences: Vec<String> = all.iter().map(|claim| claim.sentence(&design)).collect();
     Ok(Drawing {
         title: "Which claims depend on what nobody published".into(),
         caption: format!(
             "Study {STUDY}: effects with their families' intervals, universes sorted by effect, filled where the interval \
-             decides for the claim; beneath, the choices of each universe. {}{}",
-            sentences.join(" "),
+             decides for the claim; beneath, the choices of each universe.{}",
             data.gap_sentence()
         ),
         legend: vec![
