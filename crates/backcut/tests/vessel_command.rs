@@ -128,6 +128,8 @@ fn four_graphs_are_trained_mapped_and_ordered() {
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("has no error there"), "{}", wrong.err);
 
+    labels_lie_in_the_tables_of_the_study_that_is_used(&path("results/tables"), &ordered);
+
     let checkpoints: Vec<String> = walk(folder.path(), "checkpoint-000005.safetensors");
     assert_eq!(checkpoints.len(), 16);
     let svg = path("map.svg");
@@ -136,6 +138,57 @@ fn four_graphs_are_trained_mapped_and_ordered() {
     assert!(mapped.contains("constant") && mapped.contains("@5"), "{mapped}");
     let svg = std::fs::read_to_string(svg).unwrap();
     assert_eq!(svg.matches("last observed position").count() / 2, 3, "one mark a window");
+}
+
+/// Scores of a study that uses FF alone: the same agreements, with labels from the other study's tables.
+fn labels_lie_in_the_tables_of_the_study_that_is_used(tables: &str, whole: &str) {
+    let (four, alone) = (format!("{tables}/four"), format!("{tables}/alone"));
+    std::fs::create_dir(&alone).unwrap();
+    for name in ["curves", "units", "measurements"] {
+        let text = std::fs::read_to_string(format!("{four}/{name}.csv")).unwrap();
+        let (header, rows) = text.split_once('\n').unwrap();
+        let columns: Vec<&str> = header.split(',').collect();
+        let at = |wanted: &str| columns.iter().position(|name| *name == wanted);
+        let mut kept = format!("{header}\n");
+        for row in rows.lines() {
+            let mut cells: Vec<&str> = row.split(',').collect();
+            if cells[at("arm").unwrap()] == "FF" {
+                if let Some(place) = at("origin") {
+                    cells[place] = "four";
+                }
+                kept += &(cells.join(",") + "\n");
+            }
+        }
+        std::fs::write(format!("{alone}/{name}.csv"), kept).unwrap();
+    }
+    let out = format!("{tables}/orderings");
+    let seen = backcut(&["measure", "orderings", &alone, "--out", &out]);
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    let said = "labels of arms that are not here: four\n";
+    assert_eq!(seen.out.replace(said, ""), whole);
+    let csv = std::fs::read_to_string(format!("{out}/orderings.csv")).unwrap();
+    for row in ["agreement,S_G,", "agreement again,S_U,", "advantage,S_U - S_G,"] {
+        assert!(csv.contains(row), "{row}: {csv}");
+    }
+    let refused = |words: &str| {
+        let seen = backcut(&["measure", "orderings", &alone]);
+        assert_eq!((seen.code, seen.out.as_str()), (2, ""), "{words}");
+        assert!(seen.err.contains(words) && seen.err.contains("hint: "), "{}", seen.err);
+    };
+    // Trained otherwise: labels of other runs are nobody's.
+    let units = std::fs::read_to_string(format!("{four}/units.csv")).unwrap();
+    let turned = |line: &str| match line.strip_prefix('0') {
+        Some(rest) => format!("1{rest}"),
+        None if line.starts_with("unit") => line.to_owned(),
+        None => format!("0{}", &line[1..]),
+    };
+    let other: Vec<String> = units.lines().map(turned).collect();
+    std::fs::write(format!("{four}/units.csv"), other.join("\n") + "\n").unwrap();
+    refused("`FF` was not trained as in the tables of four");
+    std::fs::write(format!("{four}/units.csv"), units).unwrap();
+    std::fs::rename(&four, format!("{tables}/elsewhere")).unwrap();
+    refused("no tables of four, which it uses");
+    std::fs::rename(format!("{tables}/elsewhere"), &four).unwrap();
 }
 
 /// Every file of that name below a folder.

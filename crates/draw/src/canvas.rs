@@ -70,14 +70,24 @@ impl Canvas {
 
     /// A filled polygon.
     pub fn polygon(&mut self, class: &str, points: &[(f64, f64)]) {
-        if points.len() < 3 {
+        self.region(class, &[points]);
+    }
+
+    /// A filled region: what lies within an odd number of the rings.
+    pub fn region(&mut self, class: &str, rings: &[&[(f64, f64)]]) {
+        let rings: Vec<_> = rings.iter().filter(|ring| ring.len() >= 3).collect();
+        if rings.is_empty() {
             return;
         }
-        let _ = write!(self.body, "<path class=\"{class}\" d=\"");
-        for (i, (x, y)) in points.iter().enumerate() {
-            let _ = write!(self.body, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+        let rule = if rings.len() > 1 { " fill-rule=\"evenodd\"" } else { "" };
+        let _ = write!(self.body, "<path class=\"{class}\"{rule} d=\"");
+        for ring in rings {
+            for (i, (x, y)) in ring.iter().enumerate() {
+                let _ = write!(self.body, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+            }
+            self.body.push('Z');
         }
-        self.body.push_str("Z\"/>\n");
+        self.body.push_str("\"/>\n");
     }
 
     /// A filled rectangle.

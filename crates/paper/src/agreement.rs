@@ -9,7 +9,7 @@ use backcut_report::Results;
 use backcut_stats::Verdict;
 use backcut_stats::normal::normal_quantile;
 use backcut_tables::Judgement;
-use backcut_text::format::{estimate, exact, number};
+use backcut_text::format::{estimate, exact};
 
 use crate::compare::Ours;
 use crate::entry::{Compare, Entry, Statistic};
@@ -84,6 +84,8 @@ pub struct Agreement {
     pub widths: Option<f64>,
     /// ours / the paper's, for quantities that compare by it.
     pub factor: Option<f64>,
+    /// Its 95% interval.
+    pub factor_interval: Option<[f64; 2]>,
     /// In words.
     pub words: String,
 }
@@ -154,11 +156,14 @@ pub fn agreement(results: &Results, entry: &Entry, ours: &Ours) -> Agreement {
         agreement.widths = width.and_then(|width| Some(difference?.value / width));
         agreement.factor =
             (entry.compare == Compare::Factor && paper != 0.0).then(|| ours.value / paper);
+        agreement.factor_interval =
+            agreement.factor.and_then(|_| ratio(results, entry, ours, paper));
         words.push(match entry.compare {
             Compare::Factor => by_factor(entry, &agreement, same),
             Compare::Sign => {
                 by_sign(&agreement, same, open.map(|e| e.is_some_and(|e| includes(e, neutral))))
             }
+            Compare::Beside => "side by side: sizes belong to the ships and the model".to_owned(),
             Compare::Size | Compare::Difference => by_difference(&agreement),
         });
     }
@@ -196,7 +201,7 @@ pub fn agreement(results: &Results, entry: &Entry, ours: &Ours) -> Agreement {
 fn has_direction(entry: &Entry) -> bool {
     let is_unsigned =
         matches!(entry.statistic, Statistic::Deviation | Statistic::BelowZero | Statistic::Pearson)
-            || matches!(entry.compare, Compare::Difference | Compare::Factor);
+            || matches!(entry.compare, Compare::Difference | Compare::Factor | Compare::Beside);
     !is_unsigned || entry.neutral.is_some()
 }
 
@@ -225,7 +230,8 @@ fn by_factor(entry: &Entry, agreement: &Agreement, is_same: bool) -> String {
         (Some(side), true) => format!("same side of {side}, "),
         (Some(side), false) => format!("other side of {side}, "),
     };
-    let factor = agreement.factor.map_or_else(String::new, number);
+    let told = |factor| estimate(factor, agreement.factor_interval);
+    let factor = agreement.factor.map_or_else(String::new, told);
     format!("{side}{factor} times the paper's")
 }
 
@@ -242,7 +248,7 @@ fn by_sign(agreement: &Agreement, is_same: bool, [theirs, mine]: [bool; 2]) -> S
 }
 
 fn difference(results: &Results, entry: &Entry, ours: &Ours, paper: f64) -> Option<Difference> {
-    if matches!(entry.compare, Compare::Sign | Compare::Factor) {
+    if matches!(entry.compare, Compare::Sign | Compare::Factor | Compare::Beside) {
         return None;
     }
     let rounding = 1e-12 * paper.abs();
@@ -278,6 +284,24 @@ fn difference(results: &Results, entry: &Entry, ours: &Ours, paper: f64) -> Opti
         }
         _ => known(None, None, Basis::Printed),
     })
+}
+
+/// The interval of ours / the paper's: the difference's rule on logarithms. Where the paper prints none, its half is as wide
+/// as ours, relative to the value.
+fn ratio(results: &Results, entry: &Entry, ours: &Ours, paper: f64) -> Option<[f64; 2]> {
+    let is_positive = |[low, _]: &[f64; 2]| *low > 0.0;
+    let mine = ours.pointwise.filter(is_positive)?;
+    let [value, paper] = [ours.value, paper].map(f64::ln);
+    let mine = mine.map(f64::ln);
+    let printed = published::interval(results, entry, (ours.value, None, 0)).map(|(ends, _)| ends);
+    let theirs = if let Some(ends) = printed {
+        Some(ends).filter(is_positive)?.map(f64::ln)
+    } else {
+        let more = entry.n.filter(|_| ours.n > 0).map_or(1.0, |n| ours.n as f64 / f64::from(n));
+        mine.map(|end| paper + (end - value) * more.sqrt())
+    };
+    let ends = apart([value, paper], mine, theirs).map(f64::exp);
+    Some(ends).filter(|ends| ends.iter().all(|end| end.is_finite()))
 }
 
 /// The interval of the difference of two independent estimates from theirs.
@@ -325,6 +349,15 @@ mod tests {
     fn arms_of_two_intervals_add_as_squares() {
         let [low, high] = apart([5.0, 1.0], [2.0, 6.0], [0.0, 5.0]);
         assert_eq!((low, high), (4.0 - 5.0, 4.0 + 2f64.sqrt()));
+    }
+
+    #[test]
+    fn arms_of_a_ratio_add_on_logarithms() {
+        // Ours twice the paper's, both known to a factor of e: a factor of e to the root of two.
+        let [low, high] =
+            apart([2f64.ln(), 0.0], [2f64.ln() - 1.0, 2f64.ln() + 1.0], [-1.0, 1.0]).map(f64::exp);
+        let arm = 2f64.sqrt().exp();
+        assert!((low - 2.0 / arm).abs() < 1e-12 && (high - 2.0 * arm).abs() < 1e-12);
     }
 
     #[test]

@@ -73,6 +73,9 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
     // A pointwise interval is computed here; a family's is read from the study that judged it.
     let judged = judged(results, entry, study)
         .filter(|_| !entry.kind.starts_with("pointwise") || entry.measure.is_some());
+    if let Statistic::AdjustedP | Statistic::Floor = entry.statistic {
+        return tested(results, entry, study);
+    }
     let estimate = estimate(results, entry, study);
     if let (Statistic::Mean, Some(row), Some(mean)) =
         (entry.statistic, judged, judged.and_then(|row| row.mean))
@@ -113,6 +116,27 @@ fn ours_in(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String
         n: estimate.n(),
         missing: estimate.missing,
         values: if of_states { Vec::new() } else { estimate.values },
+    })
+}
+
+/// What the exact test of the contrast says.
+fn tested(results: &Results, entry: &Entry, study: &str) -> Result<Ours, String> {
+    collected(results, study)?;
+    let missing = || format!("study {study} has no exact test of it");
+    let row = judged(results, entry, study).ok_or_else(missing)?;
+    let p = if entry.statistic == Statistic::Floor { row.floor } else { row.adjusted_p };
+    Ok(Ours {
+        study: study.to_owned(),
+        value: p.ok_or_else(missing)?,
+        interval: None,
+        pointwise: None,
+        kind: String::new(),
+        status: row.status.clone(),
+        why: row.why.clone(),
+        verdict: None,
+        n: row.sources.unwrap_or_default() as usize,
+        missing: Vec::new(),
+        values: Vec::new(),
     })
 }
 
@@ -188,6 +212,7 @@ fn summarised(entry: &Entry, estimate: &Estimate) -> Result<(f64, Option<[f64; 2
         Statistic::Greatest => alone(values().fold(f64::NEG_INFINITY, f64::max)),
         Statistic::Deviation => alone(estimate.deviation().ok_or("a spread needs two sources")?),
         Statistic::BelowZero => alone(estimate.below_zero() as f64),
+        Statistic::AdjustedP | Statistic::Floor => Err("an exact test has no values".to_owned()),
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Entry {
     /// What the claim is about.
     #[serde(default)]
     pub system: Subject,
+    /// The contrast of the multiverse that asks the same in every universe.
+    pub universes: Option<String>,
     /// Names (`family/contrast`) under which a study's analysis holds it.
     #[serde(default)]
     pub names: Vec<String>,
@@ -118,6 +120,9 @@ pub enum Compare {
     Factor,
     /// How far apart they are; for cosines and counts.
     Difference,
+    /// Nothing: both stand side by side. An error in km² has no sign that could differ, and a size that belongs to
+    /// the ships.
+    Beside,
 }
 
 /// What is made of the values per source or state.
@@ -147,11 +152,15 @@ pub enum Statistic {
     Lower,
     /// Their median over their median at the measure's `since`, less one.
     MedianChange,
+    /// The exact test's p of the contrast that the entry names, adjusted for its family.
+    AdjustedP,
+    /// The least p that its exact test could have had, adjusted likewise.
+    Floor,
 }
 
 /// A measured quantity: its mean over some conditions, minus its mean over others.
 ///
-/// Every source has one value; an entry that names several arms or cuts has one for each of them, a state's.
+/// Every source has one value; an entry that names several arms, cuts or updates has one for each of them, a state's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
@@ -172,14 +181,24 @@ pub struct Measure {
     /// What is made of the parts that a star stands for.
     #[serde(default)]
     pub within: Within,
+    /// Kinds of parts (`w_k` for `block0.w_k`) that a star does not stand for.
+    #[serde(default)]
+    pub except: Vec<String>,
     /// The update after which the state was measured; the last one if none is named.
     pub update: Option<u64>,
+    /// Several updates, each with values of its own.
+    #[serde(default)]
+    pub updates: Vec<u64>,
     /// What every value is divided by.
     pub over: Option<Other>,
     /// What is taken off every value.
     pub less: Option<Other>,
     /// Every value becomes its distance from this.
     pub apart_from: Option<f64>,
+    /// Every value becomes one if it lies below this, and zero if not.
+    pub below: Option<f64>,
+    /// The same for values above this.
+    pub above: Option<f64>,
     /// What the values are correlated with.
     pub against: Option<Other>,
     /// Conditions to average.
@@ -202,6 +221,12 @@ pub enum Within {
     P95,
     /// Their sum.
     Sum,
+    /// Their mean.
+    Mean,
+    /// The least of them.
+    Least,
+    /// The greatest of them.
+    Greatest,
 }
 
 /// Another value of the same state: what it does not name is as in the measure.
@@ -230,6 +255,8 @@ pub struct Curve {
     pub update: u64,
     /// Less the error of another arm.
     pub minus_arm: Option<String>,
+    /// Less the same arm's error at another update.
+    pub minus_update: Option<u64>,
     /// Divided by the same arm's error at another update.
     pub over_update: Option<u64>,
     /// Divided by the error of the plain prediction that another study measured on the same panel.

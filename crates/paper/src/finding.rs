@@ -14,7 +14,7 @@ use crate::Reproduction;
 use crate::answer::{Answer, tally};
 use crate::figures::excess;
 use crate::paper::Subject;
-use crate::reproduction::QUADROTOR;
+use crate::reproduction::{QUADROTOR, THE_VESSEL};
 
 /// Studies that train every arm from the start, best first.
 const STUDIES: [&str; 2] = ["c5", "quick"];
@@ -91,7 +91,13 @@ impl Reproduction {
         if !answers.iter().any(is_here) {
             return String::new();
         }
-        format!("Beside the paper: {}", tally(&answers, programme, QUADROTOR))
+        let vessel = self.answers(Subject::Vessel);
+        let vessel = if vessel.iter().any(|answer| answer.absent().is_none()) {
+            format!(" {}", tally(&vessel, 0, THE_VESSEL))
+        } else {
+            String::new()
+        };
+        format!("Beside the paper: {}{vessel}", tally(&answers, programme, QUADROTOR))
     }
 }
 

@@ -6,11 +6,14 @@ use backcut_report::Results;
 use backcut_report::estimate::{Estimate, Pick};
 use backcut_report::results::{Study, canonical_condition, distinct};
 use backcut_stats::correlation::spearman;
-use backcut_stats::quantile::quantiles;
+use backcut_stats::quantile::{mean, quantiles};
 use backcut_tables::UnitState;
 
 use crate::entry::{Curve, Measure, Other, Within};
 use crate::figures::quantities::PLAIN_ERROR;
+
+/// The parts that single windows are.
+const WINDOWS: &str = "window *";
 
 /// One value per source, or per state.
 type Values = BTreeMap<String, f64>;
@@ -65,7 +68,9 @@ pub fn measured(results: &Results, measure: &Measure, study: &str) -> Result<Mea
         // States of one source are not independent.
         estimate.interval = None;
     }
-    let own = asked.own_interval(quantity).filter(|_| estimate.n() == 1);
+    let own =
+        asked.own_interval(quantity).or_else(|| asked.windows_interval(quantity, estimate.mean));
+    let own = own.filter(|_| estimate.n() == 1);
     let kind = own.map(|(interval, kind)| {
         estimate.interval = Some(interval);
         kind
@@ -94,11 +99,11 @@ pub fn curve(results: &Results, curve: &Curve, study: &str) -> Result<Estimate, 
     let mut ratios = values.clone();
     if let Some(arm) = &curve.minus_arm {
         let other = at_update(results, study, arm, &curve.condition, curve.update)?;
-        ratios.retain(|source, value| {
-            let other = other.get(source);
-            *value -= other.unwrap_or(&0.0);
-            other.is_some()
-        });
+        subtract(&mut ratios, &other);
+    }
+    if let Some(update) = curve.minus_update {
+        let before = at_update(results, study, &curve.arm, &curve.condition, update)?;
+        subtract(&mut ratios, &before);
     }
     if let Some(update) = curve.over_update {
         let before = at_update(results, study, &curve.arm, &curve.condition, update)?;
@@ -191,84 +196,123 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn has_several_states(&self) -> bool {
-        self.measure.arms.len() > 1 || self.measure.cuts.len() > 1
+        let Measure { arms, cuts, updates, .. } = self.measure;
+        [arms.len(), cuts.len(), updates.len()].iter().any(|count| *count > 1)
     }
 
-    /// One value per source, arm and cut.
+    /// A value, or where it lies: how far from a place, or whether on the side of it that is asked for.
+    fn placed(&self, value: f64) -> f64 {
+        let Measure { apart_from, below, above, .. } = self.measure;
+        let is_there = |yes: bool| if yes { 1.0 } else { 0.0 };
+        let value = apart_from.map_or(value, |place| (value - place).abs());
+        let value = below.map_or(value, |place| is_there(value < place));
+        above.map_or(value, |place| is_there(value > place))
+    }
+
+    /// One value per source, arm, cut and update.
     fn states(&self, quantity: &str, other: Option<&Other>, condition: &str) -> Values {
-        let Measure { arm, arms, cut, cuts, .. } = self.measure;
+        let Measure { arm, arms, cut, cuts, update, updates, .. } = self.measure;
         let all = |one: &Option<String>, several: &[String]| -> Vec<Option<String>> {
             if several.is_empty() {
                 return vec![one.clone()];
             }
             several.iter().cloned().map(Some).collect()
         };
+        let updates: Vec<Option<u64>> = if updates.is_empty() {
+            vec![*update]
+        } else {
+            updates.iter().copied().map(Some).collect()
+        };
+        let part = self.measure.part.as_deref();
         let mut states = Values::new();
         for arm in &all(arm, arms) {
-            for cut in &all(cut, cuts) {
-                let pick = Pick {
-                    quantity,
-                    arm: arm.as_deref(),
-                    cut: cut.as_deref(),
-                    part: self.measure.part.as_deref(),
-                    update: self.measure.update,
-                };
+            for (cut, update) in
+                all(cut, cuts).iter().flat_map(|cut| updates.iter().map(move |u| (cut, *u)))
+            {
+                let (arm_name, cut_name) = (arm.as_deref(), cut.as_deref());
+                let pick = Pick { quantity, arm: arm_name, cut: cut_name, part, update };
                 let pick = other.map_or(pick, |other| instead(pick, other));
+                let at = update.filter(|_| updates.len() > 1).map(|update| update.to_string());
                 for (source, value) in self.column(pick, condition) {
-                    let names = [Some(&source), arm.as_ref(), cut.as_ref()];
-                    let names: Vec<&str> = if self.has_several_states() {
-                        names.into_iter().flatten().map(String::as_str).collect()
+                    let names = [Some(source.as_str()), arm_name, cut_name, at.as_deref()];
+                    let name = if self.has_several_states() {
+                        names.into_iter().flatten().collect::<Vec<_>>().join(", ")
                     } else {
-                        vec![&source]
+                        source
                     };
-                    states.insert(names.join(", "), value);
+                    states.insert(name, value);
                 }
             }
         }
         states
     }
 
-    /// One value per source: of the part, or of all parts that a star stands for.
-    fn column(&self, pick: Pick<'_>, condition: &str) -> Values {
-        let divided = |pick: Pick<'_>| -> Values {
-            let mut values = self.results.measured(&self.tables.name, pick, condition);
-            if let Some(over) = &self.measure.over {
-                let below =
-                    self.results.measured(&self.tables.name, instead(pick, over), condition);
-                divide(&mut values, &below);
-            }
-            if let Some(less) = &self.measure.less {
-                let off = self.results.measured(&self.tables.name, instead(pick, less), condition);
-                values.retain(|source, value| {
-                    let off = off.get(source);
-                    *value -= off.unwrap_or(&0.0);
-                    off.is_some()
-                });
-            }
-            if let Some(place) = self.measure.apart_from {
-                for value in values.values_mut() {
-                    *value = (*value - place).abs();
-                }
-            }
-            values
+    /// One value per source, of one part.
+    fn of_part(&self, pick: Pick<'_>, condition: &str) -> Values {
+        let found = |pick: Pick<'_>| self.results.measured(&self.tables.name, pick, condition);
+        let mut values = found(pick);
+        if let Some(over) = &self.measure.over {
+            divide(&mut values, &found(instead(pick, over)));
+        }
+        if let Some(less) = &self.measure.less {
+            subtract(&mut values, &found(instead(pick, less)));
+        }
+        for value in values.values_mut() {
+            *value = self.placed(*value);
+        }
+        values
+    }
+
+    /// The values of all parts that a star stands for, by source; none if there is no star.
+    fn lists(&self, pick: Pick<'_>, condition: &str) -> BTreeMap<String, Vec<f64>> {
+        let mut lists: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let Some((part, is_start)) = pick.part.and_then(starred) else { return lists };
+        let kind = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+        let fits = |name: &&str| {
+            let is_meant = if is_start { name.starts_with(part) } else { name.ends_with(part) };
+            is_meant && !self.measure.except.contains(&kind(name))
         };
-        let Some((part, is_start)) = pick.part.and_then(starred) else { return divided(pick) };
-        let fits =
-            |name: &&str| if is_start { name.starts_with(part) } else { name.ends_with(part) };
         let rows = self.tables.measured(pick.quantity);
         let parts = distinct(rows.filter_map(|row| row.part.as_deref()).filter(fits));
-        let mut lists: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for part in parts {
-            for (source, value) in divided(Pick { part: Some(part), ..pick }) {
+            for (source, value) in self.of_part(Pick { part: Some(part), ..pick }, condition) {
                 lists.entry(source).or_default().push(value);
             }
         }
+        lists
+    }
+
+    /// One value per source: of the part, or of all parts that a star stands for.
+    fn column(&self, pick: Pick<'_>, condition: &str) -> Values {
+        if pick.part.and_then(starred).is_none() {
+            return self.of_part(pick, condition);
+        }
+        let lists = self.lists(pick, condition);
         let of_list = |mut list: Vec<f64>| match self.measure.within {
             Within::Median => quantiles(&mut list, &[0.5])[0],
             Within::P95 => quantiles(&mut list, &[0.95])[0],
             Within::Sum => list.iter().sum(),
+            Within::Mean => mean(&list),
+            Within::Least => list.into_iter().fold(f64::INFINITY, f64::min),
+            Within::Greatest => list.into_iter().fold(f64::NEG_INFINITY, f64::max),
         };
         lists.into_iter().map(|(source, list)| (source, of_list(list))).collect()
+    }
+
+    /// The interval of a median over windows, where the value of a single state is one.
+    fn windows_interval(&self, quantity: &str, value: f64) -> Option<([f64; 2], String)> {
+        let Measure { arm, cut, part, within, update, at, minus, .. } = self.measure;
+        let is_median = *within == Within::Median && at.len() == 1 && minus.is_empty();
+        if !is_median || self.has_several_states() || !["all", WINDOWS].contains(&part.as_deref()?)
+        {
+            return None;
+        }
+        let (arm, cut) = (arm.as_deref(), cut.as_deref());
+        let pick = Pick { quantity, arm, cut, part: Some(WINDOWS), update: *update };
+        let mut list = self.lists(pick, &at[0]).into_values().next()?;
+        let is_it = (quantiles(&mut list, &[0.5])[0] - value).abs() <= 1e-9 * value.abs();
+        let interval = median_interval(list).filter(|_| is_it)?;
+        Some((interval, "95% of a median, windows as independent".to_owned()))
     }
 
     /// The ends of the interval that was measured beside a value, and its kind; they lie in rows of their own.
@@ -291,6 +335,29 @@ impl Asked<'_> {
         let note = self.tables.measured(&names[0]).next().map(|row| row.note.clone());
         Some(([end(&names[0])?, end(&names[1])?], note.unwrap_or_default()))
     }
+}
+
+/// Two order statistics that hold the median of a continuous distribution with a probability of at least 95%.
+fn median_interval(mut list: Vec<f64>) -> Option<[f64; 2]> {
+    list.sort_by(f64::total_cmp);
+    let n = list.len();
+    // The chance that at most `j` of `n` values lie below the median: halves of Pascal's triangle, row by row.
+    let (mut weight, mut below, mut j) = (0.5f64.powi(i32::try_from(n).ok()?), 0.0, 0);
+    while below + weight <= 0.025 {
+        below += weight;
+        weight *= (n - j) as f64 / (j + 1) as f64;
+        j += 1;
+    }
+    Some([*list.get(j.checked_sub(1)?)?, *list.get(n.checked_sub(j)?)?])
+}
+
+/// Every value less its own of another list; those without one are dropped.
+fn subtract(values: &mut Values, off: &Values) {
+    values.retain(|source, value| {
+        let off = off.get(source);
+        *value -= off.unwrap_or(&0.0);
+        off.is_some()
+    });
 }
 
 /// Every value over its own below; those without one are dropped.
@@ -317,4 +384,18 @@ fn instead<'a>(pick: Pick<'a>, other: &'a Other) -> Pick<'a> {
 fn starred(part: &str) -> Option<(&str, bool)> {
     let start = part.strip_suffix('*').map(|rest| (rest, true));
     start.or_else(|| part.strip_prefix('*').map(|rest| (rest, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_lies_between_known_order_statistics() {
+        // Tables of the sign test: the 10th and 23rd of 32, the 2nd and 9th of 10, and nothing for 5.
+        let of = |n: usize| median_interval((1..=n).rev().map(|i| i as f64).collect());
+        assert_eq!(of(32), Some([10.0, 23.0]));
+        assert_eq!(of(10), Some([2.0, 9.0]));
+        assert_eq!(of(5), None);
+    }
 }

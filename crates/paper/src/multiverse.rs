@@ -11,8 +11,27 @@ use backcut_study::file::StudyFile;
 use backcut_tables::Judgement;
 use backcut_text::format::number;
 
+use crate::Reproduction;
+
 /// The study whose tables are read.
 pub const STUDY: &str = "multiverse";
+
+/// What the contrasts that are called by a letter say; the other names say it themselves.
+const MEANINGS: [(&str, &str); 13] = [
+    ("H1", "no memory costs at 0.20 m/s"),
+    ("H2", "the cut costs with hidden velocity"),
+    ("H3", "the cut costs more at 0.20 than at 0.05 m/s"),
+    ("cost at 0.05", "the cut costs at 0.05 m/s"),
+    ("cost at 0.20", "the cut costs at 0.20 m/s"),
+    ("cost, hidden", "the same as H2, relative to FF"),
+    ("SEG-2 at 0.20", "segments of two steps cost less than F_SG at 0.20 m/s"),
+    ("SEG-2, hidden", "segments of two steps cost less than F_SG with hidden velocity"),
+    ("SEG-8 at 0.20", "segments of eight steps cost less than F_SG at 0.20 m/s"),
+    ("SEG-8, hidden", "segments of eight steps cost less than F_SG with hidden velocity"),
+    ("A4", "the late cut costs more at 0.20 than at 0.05 m/s"),
+    ("A6", "the late cut costs less than 5% at 0.05 m/s"),
+    ("value grows more than cost", "from 0.20 m/s to hidden velocity"),
+];
 
 const FILE: &str = include_str!("../studies/second/multiverse.toml");
 
@@ -130,30 +149,76 @@ impl Claim {
         best
     }
 
+    /// In how many of some universes it holds.
+    fn holds_in<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> [usize; 2] {
+        outcomes.fold([0, 0], |[holds, all], o| [holds + usize::from(o.holds()), all + 1])
+    }
+
+    /// Its name with what it says.
+    fn told(&self) -> String {
+        let found = MEANINGS.iter().find(|(name, _)| *name == self.name);
+        found.map_or_else(|| self.name.clone(), |(name, words)| format!("{name} ({words})"))
+    }
+
+    /// The same in a table's cell.
+    pub fn short(&self, design: &Design) -> String {
+        let [holds, _] = Self::holds_in(self.outcomes.iter());
+        let all = self.outcomes.len() + self.missing;
+        let by = self.moved_by(design).map(|(factor, _)| format!("; most moved by {factor}"));
+        format!("{} holds in {holds} of {all}{}", self.name, by.unwrap_or_default())
+    }
+
     /// In how many universes it holds, and which choice moves it most.
     pub fn sentence(&self, design: &Design) -> String {
-        let count = |is: fn(&Outcome) -> bool| self.outcomes.iter().filter(|o| is(o)).count();
+        let is = |wanted: Verdict| {
+            self.outcomes.iter().filter(move |o| o.verdict == Some(wanted)).count()
+        };
         let all = self.outcomes.len() + self.missing;
-        let holds = count(Outcome::holds);
-        let against = count(|o| o.verdict.is_some_and(Verdict::failed));
-        let open = self.outcomes.len() - holds - against;
-        let mut text = format!(
-            "{} holds in {holds} of {all} universes, fails in {against} and is open in {open}",
-            self.name
-        );
+        let [holds, _] = Self::holds_in(self.outcomes.iter());
+        let [supported, noninferior, contradicted, not_shown] =
+            [Verdict::Supported, Verdict::Noninferior, Verdict::Contradicted, Verdict::NotShown]
+                .map(is);
+        let counts = if noninferior + not_shown > 0 {
+            format!("noninferior in {noninferior}, not shown in {not_shown}")
+        } else {
+            let open = self.outcomes.len() - supported - contradicted;
+            format!(
+                "supported in {supported}, unresolved in {open}, contradicted in {contradicted}"
+            )
+        };
+        let mut text = format!("{} holds in {holds} of {all} universes ({counts})", self.told());
         if self.missing > 0 {
             text += &format!("; in {} it was not computed", self.missing);
         }
-        if let Some((factor, [low, high])) = self.moved_by(design) {
+        if let Some((factor, ends)) = self.moved_by(design) {
+            let place = design.factors.iter().position(|(name, _)| name == factor);
+            let told = ends.map(|(level, mean)| {
+                let has_level = |o: &&Outcome| {
+                    let own = design.levels(&o.universe).zip(place).and_then(|(l, p)| l.get(p));
+                    own.is_some_and(|own| own == level)
+                };
+                let [holds, all] = Self::holds_in(self.outcomes.iter().filter(has_level));
+                format!("{} with {level}, where it holds in {holds} of {all}", number(mean))
+            });
             text += &format!(
-                "; the choice that moves it most is {factor} (a mean of {} with {}, {} with {})",
-                number(low.1),
-                low.0,
-                number(high.1),
-                high.0
+                "; the choice that moves it most is {factor} (a mean of {})",
+                told.join("; ")
             );
         }
         text + "."
+    }
+}
+
+/// What a page says of the multiverse before its sentences.
+pub const WORDS: &str = "A universe is one configuration that the paper does not exclude: nine choices that nobody published, 24 of their \
+    combinations, eight drawn sources each. A claim holds in a universe where the interval of its family decides for it; \
+    with eight sources an open one says little. Effects are relative to FF's error, except H1 to H3, A4 and the last (m\u{b2}).";
+
+impl Reproduction {
+    /// The claims of the multiverse with its design, if its tables are here.
+    pub(crate) fn multiverse(&self) -> Option<(Vec<Claim>, Design)> {
+        let claims = claims(self.holding(STUDY));
+        Some((claims, Design::load().ok()?)).filter(|(claims, _)| !claims.is_empty())
     }
 }
 
@@ -193,9 +258,14 @@ mod tests {
         let claim = Claim { name: "H1".into(), outcomes, missing: 0 };
         let sentence = claim.sentence(&design);
         assert!(
-            sentence.starts_with("H1 holds in 12 of 24 universes, fails in 12 and is open in 0")
+            sentence.starts_with(
+                "H1 (no memory costs at 0.20 m/s) holds in 12 of 24 universes (supported in 12, unresolved in 0, contradicted in 12);"
+            ),
+            "{sentence}"
         );
         assert!(sentence.contains("moves it most is start"), "{sentence}");
-        assert!(sentence.contains("with gpt") && sentence.contains("with pytorch"), "{sentence}");
+        assert!(sentence.contains("−1.00 with gpt, where it holds in 0 of 12"), "{sentence}");
+        assert!(sentence.contains("2.00 with pytorch, where it holds in 12 of 12"), "{sentence}");
+        assert_eq!(claim.short(&design), "H1 holds in 12 of 24; most moved by start");
     }
 }

@@ -15,7 +15,8 @@ use crate::answer::{Answer, whole_tally};
 use crate::entry::Subject;
 use crate::figures::agreement::rank;
 use crate::figures::{FIGURES, is_of_the_vessel};
-use crate::reproduction::{QUADROTOR, RULES, VESSEL};
+use crate::multiverse;
+use crate::reproduction::{QUADROTOR, RULES, THE_VESSEL, VESSEL};
 use crate::tables::{our_text, paper_text};
 
 /// The figure that the comparison opens with.
@@ -108,6 +109,11 @@ impl Reproduction {
             .partition(|name| is_of_the_vessel(name));
         for name in others {
             draw(&mut page, &mut drawings, name);
+            if let Some((claims, design)) = self.multiverse().filter(|_| name == multiverse::STUDY)
+            {
+                page.paragraph("", multiverse::WORDS);
+                page.list(claims.iter().map(|claim| claim.sentence(&design)));
+            }
         }
         page.figures_left_out();
         page.section("vessel", "The vessel");
@@ -116,7 +122,12 @@ impl Reproduction {
             draw(&mut page, &mut drawings, name);
         }
         page.figures_left_out();
+        let answers = self.answers(Subject::Vessel);
+        if answers.iter().any(|answer| answer.absent().is_none()) {
+            page.paragraph("", &whole_tally(&answers, 0, THE_VESSEL));
+        }
         self.claims_on(&mut page, Subject::Vessel, &drawn);
+        absent_on(&mut page, &answers);
         page.section("tables", "Tables");
         page.paragraph("", "Ours beside every number of the paper.");
         page.paragraph("", RULES);
@@ -245,20 +256,7 @@ impl Reproduction {
                 );
             }
         }
-        let mut absent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for answer in &answers {
-            if let Some(why) = answer.absent() {
-                let name = format!("{} {}", answer.entry.id, answer.entry.condition);
-                absent.entry(why).or_default().push(name.trim().to_owned());
-            }
-        }
-        if !absent.is_empty() {
-            let count = absent.values().map(Vec::len).sum::<usize>();
-            let line =
-                format!("Without a value here: {count} of {} published numbers", answers.len());
-            let told = |(why, names): (&str, Vec<String>)| format!("{why}: {}.", names.join("; "));
-            page.details(&line, &absent.into_iter().map(told).collect::<Vec<_>>(), &[]);
-        }
+        absent_on(page, &answers);
     }
 
     /// Everything about one claim, in lines.
@@ -288,7 +286,28 @@ impl Reproduction {
                 Err(why) => format!("{name}: not here, {why}."),
             });
         }
+        if let Some((name, (claims, design))) = entry.universes.as_ref().zip(self.multiverse()) {
+            let same = claims.iter().find(|claim| claim.name == *name);
+            lines.extend(same.map(|claim| claim.sentence(&design)));
+        }
         lines
+    }
+}
+
+/// What no programme has, by the reason, folded into one line.
+fn absent_on(page: &mut Page, answers: &[Answer<'_>]) {
+    let mut absent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for answer in answers {
+        if let Some(why) = answer.absent() {
+            let name = format!("{} {}", answer.entry.id, answer.entry.condition);
+            absent.entry(why).or_default().push(name.trim().to_owned());
+        }
+    }
+    if !absent.is_empty() {
+        let count = absent.values().map(Vec::len).sum::<usize>();
+        let line = format!("Without a value here: {count} of {} published numbers", answers.len());
+        let told = |(why, names): (&str, Vec<String>)| format!("{why}: {}.", names.join("; "));
+        page.details(&line, &absent.into_iter().map(told).collect::<Vec<_>>(), &[]);
     }
 }
 

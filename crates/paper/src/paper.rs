@@ -1,6 +1,6 @@
 //! The paper's values, and what of ours stands beside each.
 //!
-//! `paper.toml` and `cells.toml` are data: the value as published, and how to compute ours (an expression over a
+//! `paper.toml`, `cells.toml` and `vessel.toml` are data: the value as published, and how to compute ours (an expression over a
 //! study's cells, or a measured quantity). A number stands once: a claim that is about a table's row names it (`cell`)
 //! and has what the row has; a row has what its table says for all (`defaults`). Claims are in this project's words.
 //! Code that compares never holds a number of the paper.
@@ -13,8 +13,9 @@ use toml::Value;
 
 pub use crate::entry::{Compare, Curve, Entry, Measure, Other, Statistic, Subject, Within};
 
-/// The embedded files: claims with some tables, and the other tables.
-const TEXTS: [&str; 2] = [include_str!("../paper.toml"), include_str!("../cells.toml")];
+/// The embedded files: claims with some tables, and the other tables of the quadrotor and of the vessel.
+const TEXTS: [&str; 3] =
+    [include_str!("../paper.toml"), include_str!("../cells.toml"), include_str!("../vessel.toml")];
 
 /// The embedded file is broken; a test keeps this from happening.
 #[derive(Debug, thiserror::Error)]

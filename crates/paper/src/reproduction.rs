@@ -9,6 +9,7 @@ use crate::agreement::Group;
 use crate::answer::{Answer, whole_tally};
 use crate::entry::Subject;
 use crate::figures::design::DesignEdges;
+use crate::multiverse;
 use crate::paper::{Paper, PaperError};
 use crate::tables::{our_text, paper_text};
 use backcut_report::{Format, Results};
@@ -18,7 +19,8 @@ use backcut_text::format::NONE;
 
 /// What stands above everything about the vessel.
 pub(crate) const VESSEL: &str = "The paper's ship tracks are private; these are other ships. Errors in km² therefore compare by sign \
-    and decision alone, relative quantities by how many times the paper's ours are.";
+    and decision alone, relative quantities by how many times the paper's ours are (alike within a factor of two; with an interval where ours has one, the paper's half as wide as ours where it prints none); errors themselves stand \
+    side by side and tell nothing.";
 
 /// Our results, with the paper's values to set beside them.
 #[derive(Debug)]
@@ -64,6 +66,8 @@ pub(crate) const RULES: &str = "Agreement is ours minus the paper's with a 95% i
 
 /// What the quadrotor's numbers are about.
 pub(crate) const QUADROTOR: &str = "the quadrotor and the analytic system";
+/// And the vessel's.
+pub(crate) const THE_VESSEL: &str = "the vessel";
 
 impl Reproduction {
     /// The page, in Markdown.
@@ -82,8 +86,18 @@ impl Reproduction {
         differences(&mut out, self, quadrotor.iter().filter(|answer| answer.is_claim));
         out.push_str("\n## Claims\n\n");
         self.claims(&mut out, &quadrotor);
+        if let Some((claims, design)) = self.multiverse() {
+            let _ = writeln!(
+                out,
+                "\n## Which claims depend on what nobody published\n\n{}\n",
+                markdown(multiverse::WORDS)
+            );
+            for claim in &claims {
+                let _ = writeln!(out, "- {}", markdown(&claim.sentence(&design)));
+            }
+        }
         if vessel.iter().any(|answer| answer.absent().is_none()) {
-            let tally = whole_tally(&vessel, 0, "the vessel");
+            let tally = whole_tally(&vessel, 0, THE_VESSEL);
             let _ = writeln!(out, "\n## The vessel\n\n{VESSEL}\n\n{tally}\n");
             differences(&mut out, self, vessel.iter().filter(|answer| answer.is_claim));
             out.push('\n');
@@ -121,6 +135,9 @@ impl Reproduction {
         for i in 0..programmes {
             columns.extend([self.column(i), "ours minus the paper's", "same decision?", "status"]);
         }
+        let universes =
+            self.multiverse().filter(|_| shown.iter().any(|a| a.entry.universes.is_some()));
+        columns.extend(universes.is_some().then_some("under choices that nobody published"));
         let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
         for answer in shown {
             let entry = answer.entry;
@@ -141,6 +158,12 @@ impl Reproduction {
                         NONE.to_owned(),
                     ],
                 });
+            }
+            if let Some((claims, design)) = &universes {
+                let same =
+                    |claim: &&multiverse::Claim| Some(&claim.name) == entry.universes.as_ref();
+                let found = claims.iter().find(same).map(|claim| claim.short(design));
+                cells.push(found.unwrap_or_else(|| NONE.to_owned()));
             }
             let cells: Vec<String> = cells.iter().map(|cell| markdown(cell)).collect();
             let _ = writeln!(out, "| {} |", cells.join(" | "));

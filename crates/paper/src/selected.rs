@@ -86,11 +86,17 @@ pub fn shape(results: &Results, shape: &Shape, study: &str) -> Result<Estimate, 
     if shape.count == ShapeCount::PointsAboveBothEnds {
         let rows = &collected(results, study)?.analysis;
         let is_above = |point: &String, end: &String| -> Result<bool, String> {
-            let wanted = format!("{} - {}", at(point), at(end));
-            let row = rows.iter().find(|row| same_contrast(&wanted, &row.expression));
-            let row = row.ok_or_else(|| format!("study {study} does not judge {wanted}"))?;
-            let verdict = row.verdict.as_ref().and_then(Judgement::verdict);
-            Ok(verdict.map(Verdict::by_interval) == Some(Verdict::Supported))
+            let [wanted, turned] =
+                [(point, end), (end, point)].map(|(of, less)| format!("{} - {}", at(of), at(less)));
+            let judged = |text: &str| rows.iter().find(|row| same_contrast(text, &row.expression));
+            if let Some(row) = judged(&wanted) {
+                return Ok(match row.verdict.as_ref().and_then(Judgement::verdict) {
+                    Some(verdict) => verdict.by_interval() == Verdict::Supported,
+                    None => row.interval().is_some_and(|[low, _]| low > 0.0),
+                });
+            }
+            let row = judged(&turned).ok_or(format!("study {study} does not judge {wanted}"))?;
+            Ok(row.interval().is_some_and(|[_, high]| high < 0.0))
         };
         let mut count = 0;
         for point in interior {

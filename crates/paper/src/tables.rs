@@ -7,7 +7,7 @@ use crate::answer::Found;
 use crate::compare::Ours;
 use backcut_report::{ReportError, Table};
 use backcut_text::escape::csv;
-use backcut_text::format::{NONE, estimate, exact, number};
+use backcut_text::format::{NONE, estimate, exact};
 
 use crate::Reproduction;
 use crate::entry::{Entry, Statistic, Subject};
@@ -88,7 +88,7 @@ pub fn paper_text(entry: &Entry) -> String {
 /// Ours minus the paper's in words for a table's cell; a tilde where the paper's width had to be taken from ours.
 pub fn difference_text(agreement: &Agreement) -> String {
     if let Some(factor) = agreement.factor {
-        return format!("{} ×", number(factor));
+        return format!("{} ×", estimate(factor, agreement.factor_interval));
     }
     if let Some(inside) = agreement.in_range {
         return if inside { "inside" } else { "outside" }.to_owned();

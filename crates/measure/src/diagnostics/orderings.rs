@@ -50,6 +50,20 @@ pub fn agreement(cases: &[Compared]) -> Result<Agreement, MeasureError> {
     label_agreement(&pairs, LEVELS, DRAWS, SEED).map_err(|e| MeasureError::Unfit(e.to_string()))
 }
 
+/// The same among the pairs that another ordering of each case (`again`, case by case) orders as the second one does.
+pub fn agreement_of_both(
+    cases: &[Compared],
+    again: &[Vec<f64>],
+) -> Result<Agreement, MeasureError> {
+    let mut kept = Vec::new();
+    for (case, again) in cases.iter().zip(again) {
+        let beside = Compared { left: again.clone(), ..case.clone() };
+        let both = case.pairs()?.into_iter().zip(beside.pairs()?);
+        kept.extend(both.filter(|(_, b)| b.left == b.right).map(|(pair, _)| pair));
+    }
+    label_agreement(&kept, LEVELS, DRAWS, SEED).map_err(|e| MeasureError::Unfit(e.to_string()))
+}
+
 /// How much more one list of orderings agrees than another, case by case the same labels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Advantage {
@@ -123,6 +137,17 @@ mod tests {
             .collect();
         let got = agreement(&cases).unwrap();
         assert_eq!((got.share, got.pairs, got.ties), (0.5, 12, 4));
+    }
+
+    #[test]
+    fn agreement_of_both_leaves_out_what_the_labels_do_not_repeat() {
+        // Again the second pair is turned round; of the two that are left the score has one.
+        let cases: Vec<Compared> =
+            (0..4).map(|s| case(s, &[1.0, 2.0, 0.0], &[0.0, 5.0, 7.0])).collect();
+        let got = agreement_of_both(&cases, &vec![vec![3.0, 8.0, 1.0]; 4]).unwrap();
+        assert_eq!((got.share, got.pairs), (1.0, 4));
+        let got = agreement_of_both(&cases, &vec![vec![0.0, 5.0, 7.0]; 4]).unwrap();
+        assert_eq!(got, agreement(&cases).unwrap());
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Reproduction {
 
 impl Reproduction {
     /// The first of the programmes that holds a study; the first programme if none does.
-    fn holding(&self, study: &str) -> &Results {
+    pub(crate) fn holding(&self, study: &str) -> &Results {
         self.programmes().find(|results| results.study(study).is_some()).unwrap_or(&self.results)
     }
 }

@@ -1,6 +1,6 @@
 //! Specification curves: every claim in every universe, sorted, with the choices beneath.
 
-use backcut_draw::{Anchor, Axis, Canvas, Drawing, Key, Panel, Plot, PlotSpec, Series};
+use backcut_draw::{Anchor, Canvas, Drawing, Key, PANEL_WIDTH, Panel, Scale, Series};
 use backcut_report::data::Data;
 use backcut_report::{ReportError, Results};
 use backcut_text::format;
@@ -10,7 +10,10 @@ use crate::multiverse::{Claim, Design, Outcome, STUDY, claims};
 /// Height of one level's line beneath a curve.
 const LINE: f64 = 11.0;
 /// Room for the levels' names.
-const NAMES: f64 = 136.0;
+const NAMES: f64 = 138.0;
+/// Where a curve begins, below its title, and where it ends.
+const HEAD: f64 = 26.0;
+const CURVE: f64 = 150.0;
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let all = claims(results);
@@ -24,21 +27,19 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         if claim.missing > 0 {
             data.gap(format!("{} was not computed in {} universes", claim.name, claim.missing));
         }
-        panels.extend(curve(claim, &mut data));
-        panels.push(choices(claim, &design));
+        panels.extend(panel(claim, &design, &mut data));
     }
-    let sentences: Vec<String> = all.iter().map(|claim| claim.sentence(&design)).collect();
     Ok(Drawing {
         title: "Which claims depend on what nobody published".into(),
         caption: format!(
-            "Study {STUDY}: effects with their families' intervals, universes sorted by effect, filled where the interval \
-             decides for the claim; beneath, the choices of each universe. {}{}",
-            sentences.join(" "),
+            "Study {STUDY}: effects with their families' intervals, universes sorted by effect, coloured where the interval \
+             decides for or against the claim, grey where it does not; beneath each, the choices of its universe.{}",
             data.gap_sentence()
         ),
         legend: vec![
-            Key::mark(Series::BLUE, "the claim holds"),
-            Key::mark(Series::VERMILION, "it does not"),
+            Key::mark(Series::BLUE, "supported"),
+            Key::mark(Series::GREY, "unresolved"),
+            Key::mark(Series::VERMILION, "contradicted, or not shown"),
         ],
         panels,
         alt: "Effect of every claim in every universe, sorted, and the choices that make each universe.".into(),
@@ -47,61 +48,56 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
 }
 
 fn series(outcome: &Outcome) -> Series {
-    if outcome.holds() { Series::BLUE } else { Series::VERMILION }
+    match outcome.verdict {
+        _ if outcome.holds() => Series::BLUE,
+        Some(verdict) if verdict.failed() => Series::VERMILION,
+        _ => Series::GREY,
+    }
 }
 
-fn curve(claim: &Claim, data: &mut Data) -> Option<Panel> {
+/// A claim: its effects, sorted, and beneath each the choices of its universe.
+fn panel(claim: &Claim, design: &Design, data: &mut Data) -> Option<Panel> {
+    let mut canvas = Canvas::default();
+    canvas.text("h ink", (6.0, 14.0), Anchor::Start, false, &claim.name);
     let ends = claim.outcomes.iter().flat_map(|o| o.interval.unwrap_or([o.mean; 2]));
     let range = backcut_draw::range(ends.filter(|v| v.is_finite()).chain([0.0]))?;
-    let mut plot = Plot::new(&PlotSpec {
-        title: &claim.name,
-        x: Axis::Names(claim.outcomes.iter().map(|o| o.universe.clone()).collect()),
-        x_label: "universes, the smallest effect first",
-        y: range,
-        y_is_log: false,
-        y_label: "effect",
-        height: 190.0,
-    });
+    let (up, right) = (Scale::new(range, [CURVE, HEAD]), PANEL_WIDTH - 8.0);
+    let (marks, decimals) = backcut_draw::ticks(range[0], range[1], 4);
+    for value in marks {
+        let class = if value == 0.0 { "soft-line" } else { "grid-line" };
+        canvas.line(class, (NAMES, up.at(value)), (right, up.at(value)), None);
+        let text = format::fixed(value, decimals);
+        canvas.text("t soft", (NAMES - 4.0, up.at(value) + 3.5), Anchor::End, false, &text);
+    }
+    let across = Scale::new([0.0, claim.outcomes.len().max(1) as f64], [NAMES, right]);
     for (i, outcome) in claim.outcomes.iter().enumerate() {
-        let (x, series) = (plot.slot(i, 0.0), series(outcome));
+        let (x, series) = (across.at(i as f64 + 0.5), series(outcome));
         if let Some([low, high]) = outcome.interval.filter(|i| i.iter().all(|v| v.is_finite())) {
             let class = format!("s{} line", series.index());
-            let (low, high) = (plot.y(low), plot.y(high));
-            plot.canvas.line(&class, (x, low), (x, high), None);
+            canvas.line(&class, (x, up.at(low)), (x, up.at(high)), None);
         }
         let text = format!("{}: {}", outcome.universe, format::number(outcome.mean));
-        let y = plot.y(outcome.mean);
-        plot.canvas.mark(series, x, y, false, &text);
+        canvas.mark(series, x, up.at(outcome.mean), false, &text);
         data.value(&claim.name, &outcome.universe, "", "mean", outcome.mean, "");
-    }
-    Some(plot.finish())
-}
-
-/// One line per level, a mark where a universe has it; universes in the order of the curve.
-fn choices(claim: &Claim, design: &Design) -> Panel {
-    let mut canvas = Canvas::default();
-    let lines = design.factors.iter().map(|(_, levels)| levels.len()).sum::<usize>();
-    let width = backcut_draw::PANEL_WIDTH - NAMES - 8.0;
-    let step = width / claim.outcomes.len().max(1) as f64;
-    let mut line = 0.0;
-    for (place, (factor, levels)) in design.factors.iter().enumerate() {
-        for level in levels {
-            let y = 14.0 + LINE * line;
-            line += 1.0;
-            let name = format!("{factor}: {level}");
-            canvas.text("t soft", (NAMES - 4.0, y + 3.5), Anchor::End, false, &name);
-            for (i, outcome) in claim.outcomes.iter().enumerate() {
-                let chosen = design.levels(&outcome.universe).and_then(|levels| levels.get(place));
-                if chosen == Some(level) {
-                    let x = NAMES + step * (i as f64 + 0.5);
-                    canvas.mark(series(outcome), x, y, false, &outcome.universe);
-                }
+        let levels = design.levels(&outcome.universe).unwrap_or_default();
+        for (line, (place, level, _)) in lines(design).enumerate() {
+            if levels.get(place).is_some_and(|own| own == level) {
+                let y = CURVE + LINE * (line as f64 + 1.5);
+                canvas.rect(&format!("f{}", series.index()), x - 2.5, y - 3.0, 5.0, 6.0);
             }
         }
     }
-    Panel {
-        body: canvas.body,
-        height: 20.0 + LINE * lines as f64,
-        title: format!("Choices, {}", claim.name),
+    for (line, (_, level, factor)) in lines(design).enumerate() {
+        let y = CURVE + LINE * (line as f64 + 1.5) + 3.5;
+        let name = format!("{factor}: {level}");
+        canvas.text("t soft", (NAMES - 4.0, y), Anchor::End, false, &name);
     }
+    let height = CURVE + LINE * (lines(design).count() as f64 + 1.0) + 8.0;
+    Some(Panel { body: canvas.body, height, title: claim.name.clone() })
+}
+
+/// Every level with the place and the name of its factor.
+fn lines(design: &Design) -> impl Iterator<Item = (usize, &String, &String)> {
+    let factors = design.factors.iter().enumerate();
+    factors.flat_map(|(place, (factor, levels))| levels.iter().map(move |l| (place, l, factor)))
 }

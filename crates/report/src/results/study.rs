@@ -84,9 +84,9 @@ impl From<AnalysisRow> for Judged {
     }
 }
 
-/// Agreements of the analytic system as rows of an analysis: descriptive, nothing of it is frozen.
-impl From<AgreementRow> for Judged {
-    fn from(row: AgreementRow) -> Self {
+impl Judged {
+    /// An agreement of orderings as a row of an analysis: descriptive, nothing of it is frozen.
+    fn of_agreement(row: AgreementRow, over: &str) -> Self {
         Self {
             family: row.quantity,
             contrast: row.ordering,
@@ -97,7 +97,7 @@ impl From<AgreementRow> for Judged {
             lower: Some(row.lower.0),
             upper: Some(row.upper.0),
             pointwise: None,
-            bound: "pointwise 95% over seeds".into(),
+            bound: format!("pointwise 95% over {over}"),
             level: None,
             size: None,
             unadjusted_p: None,
@@ -213,8 +213,16 @@ pub struct Study {
     places: BTreeMap<String, Vec<usize>>,
 }
 
-const TABLES: [&str; 7] =
-    ["endpoints.csv", "measurements.csv", "analysis.csv", "units.csv", AGREEMENT, COST, STREAMS];
+const TABLES: [&str; 8] = [
+    "endpoints.csv",
+    "measurements.csv",
+    "analysis.csv",
+    "units.csv",
+    AGREEMENT,
+    ORDERINGS,
+    COST,
+    STREAMS,
+];
 
 /// What `backcut measure streams --out` writes.
 const STREAMS: &str = "streams.csv";
@@ -224,6 +232,9 @@ const COST: &str = "cost.csv";
 
 /// What `backcut measure analytic --out` writes: shares of pairs with their intervals over seeds.
 const AGREEMENT: &str = "analytic_agreement.csv";
+
+/// What `backcut measure orderings --out` writes: the same with intervals over sources.
+const ORDERINGS: &str = "orderings.csv";
 
 /// Whether a folder holds a study.
 pub(super) fn holds_a_study(folder: &Path) -> bool {
@@ -248,8 +259,11 @@ impl Study {
             }
         }
         let judged: Vec<AnalysisRow> = rows(&folder.join("analysis.csv"))?;
-        let agreements: Vec<AgreementRow> = rows(&folder.join(AGREEMENT))?;
-        let judged = judged.into_iter().map(Judged::from);
+        let mut judged: Vec<Judged> = judged.into_iter().map(Judged::from).collect();
+        for (file, over) in [(AGREEMENT, "seeds"), (ORDERINGS, "sources")] {
+            let agreements: Vec<AgreementRow> = rows(&folder.join(file))?;
+            judged.extend(agreements.into_iter().map(|row| Judged::of_agreement(row, over)));
+        }
         let mut measurements: Vec<MeasurementRow> = rows(&folder.join("measurements.csv"))?;
         measurements.extend(costs(&folder.join(COST))?);
         let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -262,7 +276,7 @@ impl Study {
         Ok(Self {
             places,
             curves: rows(&folder.join("curves.csv"))?,
-            analysis: judged.chain(agreements.into_iter().map(Judged::from)).collect(),
+            analysis: judged,
             measurements,
             units: rows(&folder.join("units.csv"))?,
             provenance: rows(&folder.join("provenance.csv"))?,

@@ -11,6 +11,7 @@ mod gradients;
 mod lead;
 mod memory;
 mod orderings;
+mod orderings_cases;
 mod output;
 mod probe;
 mod replay;

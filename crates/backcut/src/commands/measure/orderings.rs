@@ -4,134 +4,117 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_measure::diagnostics::orderings::{Compared, agreement, fixed_orderings};
+use backcut_measure::MeasureError;
+use backcut_measure::diagnostics::orderings::{
+    Compared, advantage, agreement, agreement_of_both, fixed_orderings,
+};
 use backcut_stats::agreement::Agreement;
-use backcut_tables::rows::{EvaluationRow, MeasurementRow};
-use backcut_tables::{Row, from_csv, names};
+use backcut_tables::rows::AgreementRow;
+use backcut_tables::{Plain, to_csv};
 
+use super::orderings_cases::{Case, cases};
+use super::output::write;
 use crate::common::print;
-use crate::exit::{Told as _, Verdict, user};
+use crate::exit::{Told as _, Verdict};
+use crate::say::note;
 
 /// Options of `backcut measure orderings`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A case is one source: its graphs ordered by the error after training, by the scores at the state they
 started from, and by fixed orders. Agreement is the share of pairs of graphs that two orders order
-alike, exact ties one half; intervals resample whole sources.")]
+alike, exact ties one half; intervals resample whole sources. Arms that the study does not have are
+looked for in the tables, beside these, of the study that its anchor was trained for.")]
 pub struct Args {
     /// Tables of a study that measured `scores`, as `backcut study collect` writes them
-    tables: PathBuf,
+    pub(super) tables: PathBuf,
     /// The graphs' arms, in the order of the first fixed ordering
     #[arg(long, value_delimiter = ',', value_name = "ARM,ARM,...", default_value = "FF,FD,KF,KD")]
-    arms: Vec<String>,
+    pub(super) arms: Vec<String>,
     /// The arm at whose states the scores were measured
     #[arg(long, value_name = "ARM", default_value = "FF")]
-    anchor: String,
+    pub(super) anchor: String,
     /// The update whose errors are the labels [default: each arm's last]
     #[arg(long, value_name = "UPDATE")]
-    at: Option<u64>,
+    pub(super) at: Option<u64>,
+    /// Write `orderings.csv` into this folder too
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
-    let evaluations: Vec<EvaluationRow> = rows(args, names::CURVES)?;
-    let findings: Vec<MeasurementRow> = rows(args, names::MEASUREMENTS)?;
-    let cases = cases(args, &evaluations, &findings)?;
-    print(table(&args.arms, &cases)?)
-}
-
-fn rows<R: Row>(args: &Args, name: &str) -> Result<Vec<R>> {
-    let path = args.tables.join(format!("{name}.csv"));
-    let hint = "give the folder that `backcut study collect` wrote for a study with scores";
-    let bytes = backcut_files::read(&path)
-        .map_err(|error| user(format!("{}: {error}", path.display()), hint))?;
-    from_csv(&bytes).map_err(|error| user(format!("{}: {error}", path.display()), hint))
-}
-
-/// A source: what happened to its graphs, and what the scores said.
-struct Case {
-    source: String,
-    labels: Vec<f64>,
-    /// By raw gradients, and by applied updates.
-    scores: [Vec<f64>; 2],
-}
-
-const SCORES: [&str; 2] = ["S_G", "S_U"];
-
-fn cases(
-    args: &Args,
-    evaluations: &[EvaluationRow],
-    findings: &[MeasurementRow],
-) -> Result<Vec<Case>> {
-    let mut sources: Vec<&str> = Vec::new();
-    for row in findings.iter().filter(|row| row.quantity == SCORES[0] && row.arm == args.anchor) {
-        if !sources.contains(&row.source.as_str()) {
-            sources.push(&row.source);
-        }
+    let (cases, beside) = cases(args)?;
+    let lines = lines(&args.arms, &cases)?;
+    if let Some(folder) = &args.out {
+        let rows: Vec<AgreementRow> = lines.iter().filter_map(Line::row).collect();
+        let path = folder.join("orderings.csv");
+        write(&path, &to_csv(&rows)?)?;
+        note!("wrote {}", path.display());
     }
-    if sources.is_empty() {
-        let what = format!("no scores at states of the arm `{}`", args.anchor);
-        return Err(user(what, "measure `kind = \"scores\"` there, or name another --anchor"));
-    }
-    let label = |source: &str, arm: &String| -> Result<f64> {
-        let of_arm = evaluations.iter().filter(|row| row.source == source && row.arm == *arm);
-        let found = match args.at {
-            Some(at) => of_arm.into_iter().find(|row| row.update == at),
-            None => of_arm.max_by_key(|row| row.update),
-        };
-        found.and_then(|row| row.value).ok_or_else(|| {
-            let what = format!("arm `{arm}` of source {source} has no error there");
-            user(what, "choose another --at or --arms, or finish the study")
-        })
-    };
-    let score = |source: &str, quantity: &str, cut: &String| -> Result<f64> {
-        let is_it = |row: &&MeasurementRow| {
-            let is_cut = row.cut.as_deref().unwrap_or_default() == cut;
-            row.source == source && row.arm == args.anchor && row.quantity == quantity && is_cut
-        };
-        findings.iter().find(is_it).and_then(|row| row.value).ok_or_else(|| {
-            let what = format!("source {source} has no {quantity} of {cut}");
-            user(what, "arms are called like their cuts: name them in the measurement's cuts")
-        })
-    };
-    let case = |source: &str| {
-        let arms = args.arms.iter();
-        let labels = arms.clone().map(|arm| label(source, arm)).collect::<Result<_>>()?;
-        let [by_gradient, by_update]: [Result<Vec<f64>>; 2] =
-            SCORES.map(|name| arms.clone().map(|arm| score(source, name, arm)).collect());
-        Ok(Case { source: source.to_owned(), labels, scores: [by_gradient?, by_update?] })
-    };
-    sources.into_iter().map(case).collect()
+    print(table(&args.arms, &cases, &beside, &lines))
 }
 
-/// The agreement of some order of every case with its labels.
-fn with_labels<'a>(
-    cases: &'a [Case],
-    order: impl Fn(usize, &'a Case) -> &'a [f64],
-) -> Result<Agreement> {
+/// A number with its interval; pairs and ties where it is a share of pairs.
+type Found = (f64, [f64; 2], Option<[u64; 2]>);
+
+/// A share or a difference of shares, with how it is called in a table and in words.
+struct Line {
+    quantity: &'static str,
+    ordering: String,
+    words: String,
+    /// What was found, or why nothing.
+    found: Result<Found, String>,
+}
+
+impl Line {
+    fn share(
+        quantity: &'static str,
+        ordering: impl Into<String>,
+        words: impl Into<String>,
+        found: Result<Agreement, MeasureError>,
+    ) -> Self {
+        let share = |a: Agreement| (a.share, a.interval, Some([a.pairs as u64, a.ties as u64]));
+        let found = found.map(share).map_err(|error| error.to_string());
+        Self { quantity, ordering: ordering.into(), words: words.into(), found }
+    }
+
+    fn row(&self) -> Option<AgreementRow> {
+        let (value, [lower, upper], counts) = *self.found.as_ref().ok()?;
+        let [value, lower, upper] = [value, lower, upper].map(Plain);
+        let (quantity, ordering) = (self.quantity.to_owned(), self.ordering.clone());
+        let [pairs, ties] = [0, 1].map(|i| counts.map(|counts| counts[i]));
+        Some(AgreementRow { quantity, ordering, value, lower, upper, pairs, ties })
+    }
+}
+
+/// Some order of every case beside its labels.
+fn beside<'a>(cases: &'a [Case], order: impl Fn(usize, &'a Case) -> &'a [f64]) -> Vec<Compared> {
     let compared = cases.iter().enumerate().map(|(i, case)| Compared {
         source: case.source.clone(),
         left: order(i, case).to_vec(),
         right: case.labels.clone(),
     });
-    agreement(&compared.collect::<Vec<_>>()).told()
+    compared.collect()
 }
 
-fn table(arms: &[String], cases: &[Case]) -> Result<String> {
-    let pairs = arms.len() * arms.len().saturating_sub(1) / 2;
-    let mut out = format!("{} sources, {pairs} pairs of graphs each\n\n", cases.len());
-    let _ = writeln!(out, "  {:<44} agreement", "order");
-    let mut line = |name: &str, found: Agreement| {
-        let [low, high] = found.interval.map(|end| 100.0 * end);
-        let _ = writeln!(out, "  {name:<44} {:>5.1}% [{low:.1}, {high:.1}]", 100.0 * found.share);
-    };
-    line("S_G, by raw gradients", with_labels(cases, |_, case| &case.scores[0])?);
-    line("S_U, by applied updates", with_labels(cases, |_, case| &case.scores[1])?);
-    let fixed = fixed_orderings(arms.len());
-    line(&format!("fixed: {}", arms.join(", ")), with_labels(cases, |_, _| &fixed[0])?);
+fn lines(arms: &[String], cases: &[Case]) -> Result<Vec<Line>> {
+    let all = fixed_orderings(arms.len());
+    let fixed = format!("fixed: {}", arms.join(", "));
+    let orders = [
+        ("S_G", "S_G, by raw gradients", beside(cases, |_, case| &case.scores[0])),
+        ("S_U", "S_U, by applied updates", beside(cases, |_, case| &case.scores[1])),
+        (fixed.as_str(), fixed.as_str(), beside(cases, |_, _| &all[0])),
+    ];
+    let mut lines = Vec::new();
+    for (name, words, compared) in &orders {
+        // Without an interval for the scores there is nothing to say.
+        let found = agreement(compared).told()?;
+        lines.push(Line::share("agreement", *name, *words, Ok(found)));
+    }
     let mut best: Option<(Agreement, &Vec<f64>)> = None;
-    for order in &fixed {
-        let found = with_labels(cases, |_, _| order)?;
+    for order in &all {
+        let found = agreement(&beside(cases, |_, _| order)).told()?;
         if best.as_ref().is_none_or(|(best, _)| found.share > best.share) {
             best = Some((found, order));
         }
@@ -140,9 +123,58 @@ fn table(arms: &[String], cases: &[Case]) -> Result<String> {
         let mut names: Vec<(f64, &String)> = ranks.iter().copied().zip(arms).collect();
         names.sort_by(|a, b| a.0.total_cmp(&b.0));
         let names: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
-        line(&format!("best fixed, chosen here: {}", names.join(", ")), found);
+        let words = format!("best fixed, chosen here: {}", names.join(", "));
+        lines.push(Line::share("agreement", "best fixed", words, Ok(found)));
     }
-    let next = |i: usize| &cases[(i + 1) % cases.len()];
-    line("the labels of the next source", with_labels(cases, |i, _| &next(i).labels)?);
-    Ok(out)
+    let next: Vec<Vec<f64>> =
+        (0..cases.len()).map(|i| cases[(i + 1) % cases.len()].labels.clone()).collect();
+    let labels = "labels of the next source";
+    let repeated = agreement(&beside(cases, |i, _| &next[i]));
+    lines.push(Line::share("agreement", labels, format!("the {labels}"), repeated));
+    for (name, _, compared) in &orders {
+        let of_next = compared.iter().zip(&next);
+        let again: Vec<Compared> =
+            of_next.map(|(c, next)| Compared { right: next.clone(), ..c.clone() }).collect();
+        let words = format!("{name}, with the next source's labels");
+        lines.push(Line::share("agreement again", *name, words, agreement(&again)));
+    }
+    for (name, _, compared) in &orders {
+        let words = format!("{name}, where both labels agree");
+        let found = agreement_of_both(compared, &next);
+        lines.push(Line::share("agreement of both", *name, words, found));
+    }
+    for (a, b) in [(1, 0), (1, 2), (0, 2)] {
+        let ordering = format!("{} - {}", orders[a].0, orders[b].0);
+        let found = advantage(&orders[a].2, &orders[b].2);
+        let found = found.map(|a| (a.difference, a.interval, None)).map_err(|e| e.to_string());
+        lines.push(Line { quantity: "advantage", words: ordering.clone(), ordering, found });
+    }
+    Ok(lines)
+}
+
+fn table(arms: &[String], cases: &[Case], beside: &[String], lines: &[Line]) -> String {
+    let pairs = arms.len() * arms.len().saturating_sub(1) / 2;
+    let mut out = format!("{} sources, {pairs} pairs of graphs each\n", cases.len());
+    if !beside.is_empty() {
+        let _ = writeln!(out, "labels of arms that are not here: {}", beside.join(", "));
+    }
+    let mut last = "";
+    for line in lines {
+        if line.quantity == "advantage" && last != line.quantity {
+            let _ = writeln!(out, "\n  {:<44} points", "advantage");
+        } else if last.is_empty() {
+            let _ = writeln!(out, "\n  {:<44} agreement", "order");
+        }
+        last = line.quantity;
+        let words = &line.words;
+        let _ = match &line.found {
+            Ok((value, ends, counts)) => {
+                let [low, high] = ends.map(|end| 100.0 * end);
+                let percent = if counts.is_some() { "%" } else { "" };
+                writeln!(out, "  {words:<44} {:>5.1}{percent} [{low:.1}, {high:.1}]", 100.0 * value)
+            }
+            Err(why) => writeln!(out, "  {words:<44} none: {why}"),
+        };
+    }
+    out
 }

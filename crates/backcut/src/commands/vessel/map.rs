@@ -12,6 +12,7 @@ use backcut_systems::System;
 use backcut_systems::vessel::{Phase, Vessel, VesselConfig};
 use backcut_training::Checkpoint;
 
+use super::land::{Frame, outlines};
 use crate::common::{load, print, write};
 use crate::exit::{Told as _, Verdict, user};
 
@@ -163,7 +164,8 @@ fn drawing(rows: &[usize], windows: &[Window], ways: &[Way]) -> Drawing {
     Drawing {
         title: "Where the policy sails".into(),
         caption: "Windows of the held-out panel: the last observed position is the filled mark, and from there on \
-                  the policy feeds back its own velocity. North is up; every panel has a scale of its own."
+                  the policy feeds back its own velocity. North is up; every panel has a scale of its own. Land where there is \
+                  any: made with Natural Earth."
             .into(),
         legend,
         panels,
@@ -201,6 +203,11 @@ fn panel(row: usize, window: &Window, index: usize, ways: &[Way]) -> Panel {
         wrapped(pivot[1]).to_degrees()
     );
     let mut canvas = Canvas::default();
+    let frame = Frame { x: [0.0, PANEL_WIDTH], y: [HEAD - 4.0, HEIGHT] };
+    let land = outlines(pivot[1], frame, |[latitude, east]| {
+        at(&(RADIUS_KM * pivot[0].cos() * east, RADIUS_KM * (latitude - pivot[0])))
+    });
+    canvas.region("grid", &land.iter().map(Vec::as_slice).collect::<Vec<_>>());
     canvas.text("h ink", (MARGIN, 14.0), Anchor::Start, false, &title);
     let grey = format!("s{} line", Series::GREY.index());
     canvas.polyline(&grey, &truth.iter().map(at).collect::<Vec<_>>(), None);

@@ -10,6 +10,7 @@ use crate::exit::Verdict;
 mod fleet;
 mod funnel;
 mod import;
+mod land;
 mod map;
 mod show;
 
