@@ -64,6 +64,13 @@ def move(state, action):
                       v + DT * acceleration, w + DT * state.new_tensor(RATE_GAIN) * (command - w)], -1)
 
 
+def cost(state, action, position, velocity):
+    """What a step costs each row."""
+    p, _, v, w = state.split(3, -1)
+    return (10 * ((p - position) ** 2).sum(-1) + ((v - velocity) ** 2).sum(-1) + 0.1 * (w**2).sum(-1)
+            + 5 * (action[:, 0] - 0.5) ** 2 + 0.1 * ((action[:, 1:] - 0.5) ** 2).sum(-1))
+
+
 class Memory:
     """What one layer has stored: per position, keys and values for later queries across segments and inside the
     segment."""
@@ -119,10 +126,7 @@ def loss(params, inputs, cut, settings):
             h = h + linear(params, f"{block}.feed2", wide)
         action = linear(params, "head", layer_norm(params, "norm", h)).sigmoid()
         state = move(state, action)
-        p, _, v, w = state.split(3, -1)
-        total = total + (10 * ((p - position[:, 0]) ** 2).sum(-1) + ((v - velocity[:, 0]) ** 2).sum(-1)
-                         + 0.1 * (w**2).sum(-1) + 5 * (action[:, 0] - 0.5) ** 2
-                         + 0.1 * ((action[:, 1:] - 0.5) ** 2).sum(-1))
+        total = total + cost(state, action, position[:, 0], velocity[:, 0])
         if cut.depth:
             state = torch.cat([state[:batch].detach(), state[:-batch]])
     return total[-batch:]

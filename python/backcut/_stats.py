@@ -75,27 +75,56 @@ def stats(
 ) -> Report:
     """Paired source-level inference: the verdicts of `backcut stats` on the same numbers.
 
-    `table`: a pandas or polars data frame, a pyarrow table or whatever offers Arrow's `__arrow_c_stream__` (then
-    pyarrow must be installed), a mapping of columns, or the path of a CSV file. One row per source and a column
+    `table`: whatever offers Arrow's `__arrow_c_stream__` (a polars data frame, a pandas one where pyarrow is
+    installed, a pyarrow table, duckdb's results), a pandas data frame without it, a mapping of columns, or the path
+    of a CSV or Parquet file. One row per source and a column
     per cell, or one row per measurement with the columns `arm`, `condition` (either may be missing) and `value`;
     the arguments of these names say which columns play these parts.
 
     Contrasts are expressions over bracketed cells: `"cost = [cut@0.2] - [full@0.2] > 0"`.
     """
-    file, columns = None, []
+    file, frame, columns, name = None, None, [], "data frame"
     if isinstance(table, (str, os.PathLike)):
         file, name = Path(table).read_bytes(), Path(table).name
-        if arm or condition or value:
-            raise _backcut.Error("arm, condition and value name columns of a data frame\n"
-                                 "hint: read the file into one, for instance with pandas.read_csv")
     else:
-        columns, name = _renamed(_columns(table), arm=arm, condition=condition, value=value), "data frame"
+        frame = _stream(table)
+        columns = [] if frame else _columns(table)
     options = dict(
         contrasts=list(contrasts), values=list(values), family_size=family_size, margin=margin,
-        one_sided=one_sided, alpha=alpha, draws=draws, seed=seed, exact_up_to=exact_up_to, source=source,
-        cluster=cluster, stratum=stratum, drop_incomplete=drop_incomplete, title=title or name)
-    data, text, svg = _backcut.stats(file, columns, json.dumps(options))
+        one_sided=one_sided, alpha=alpha, draws=draws, seed=seed, exact_up_to=exact_up_to, source=source, arm=arm,
+        condition=condition, value=value, cluster=cluster, stratum=stratum, drop_incomplete=drop_incomplete,
+        title=title or name)
+    data, text, svg = _backcut.stats(file, frame, columns, json.dumps(options))
     return Report(json.loads(data), text, svg)
+
+
+class _Stream:
+    """A frame's Arrow stream, made already: whether a frame has one shows when it is asked."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self._capsule
+
+
+def _stream(table: Any) -> _Stream | None:
+    """The table as an Arrow stream; none of what offers none: a mapping, pandas without pyarrow, a column of
+    mixed objects."""
+    if hasattr(table, "collect") and not hasattr(table, "__arrow_c_stream__"):  # a lazy frame
+        table = table.collect()
+    if not hasattr(table, "__arrow_c_stream__"):
+        return None
+    try:
+        return _Stream(_with_index(table).__arrow_c_stream__())
+    except Exception:  # whatever a library raises; its columns are read one by one then
+        return None
+
+
+def _with_index(table: Any) -> Any:
+    """A pandas frame whose index has a name has it as a column."""
+    name = getattr(getattr(table, "index", None), "name", None)
+    return table.reset_index() if name is not None and name not in table.columns else table
 
 
 def _columns(table: Any) -> list[tuple[str, list[Any]]]:
@@ -104,18 +133,10 @@ def _columns(table: Any) -> list[tuple[str, list[Any]]]:
     if isinstance(table, Table):
         return list(table.columns.items())
     if module == "pandas":
-        index = table.index.name
-        frame = table.reset_index() if index is not None and index not in table.columns else table
+        frame = _with_index(table)
         names = list(frame.columns)
         whole = [frame.iloc[:, i] for i in range(len(names))]
         return [(str(n), s.astype(object).where(s.notna(), None).tolist()) for n, s in zip(names, whole)]
-    if module == "polars":
-        table = table.collect() if hasattr(table, "collect") else table
-        return [(name, table.get_column(name).to_list()) for name in table.columns]
-    if hasattr(table, "__arrow_c_stream__"):
-        import pyarrow
-        table = pyarrow.table(table)
-        return [(name, table.column(name).to_pylist()) for name in table.column_names]
     if hasattr(table, "items"):
         return [(str(name), _listed(values)) for name, values in table.items()]
     raise _backcut.Error(f"a {type(table).__name__} is no table\n"
@@ -124,20 +145,6 @@ def _columns(table: Any) -> list[tuple[str, list[Any]]]:
 
 def _listed(values: Any) -> list[Any]:
     return values.tolist() if hasattr(values, "tolist") else list(values)
-
-
-def _renamed(columns: list[tuple[str, list[Any]]], **roles: str | None) -> list[tuple[str, list[Any]]]:
-    """The same columns with those that play a part under the part's own name, and none beside them."""
-    asked = {name: role for role, name in roles.items() if name}
-    if not asked:
-        return columns
-    names = [name for name, _ in columns]
-    for name, role in asked.items():
-        if name not in names:
-            raise _backcut.Error(f"there is no column `{name}` to be the {role}\n"
-                                 f"hint: the columns are {', '.join(names)}")
-    taken = set(asked.values())
-    return [(asked.get(name, name), values) for name, values in columns if name in asked or name not in taken]
 
 
 def _escape(text: str) -> str:

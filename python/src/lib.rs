@@ -18,6 +18,7 @@
 
 mod compare;
 mod explain;
+mod frame;
 mod matrix;
 mod stats;
 

@@ -1,14 +1,16 @@
 //! The paired protocol on columns from Python.
 
+use arrow_pyarrow::{PyArrowType, Table};
 use backcut_stats::table::RawTable;
 use backcut_stats::{
     Bound as Ends, Contrast, FamilyParams, Layout, SourceTable, StatsError, forest, text,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyList, PyString};
+
 use serde::Deserialize;
 
-use crate::{internal, told, wrong};
+use crate::{frame, internal, told, wrong};
 
 /// Everything but the table, by the command's names.
 #[derive(Deserialize)]
@@ -24,6 +26,9 @@ struct Options {
     seed: Option<u64>,
     exact_up_to: Option<usize>,
     source: Option<String>,
+    arm: Option<String>,
+    condition: Option<String>,
+    value: Option<String>,
     cluster: Option<String>,
     stratum: Option<String>,
     drop_incomplete: bool,
@@ -50,26 +55,34 @@ impl Options {
     }
 
     fn layout(&self) -> Layout {
-        let (source, cluster, stratum) =
-            (self.source.clone(), self.cluster.clone(), self.stratum.clone());
-        Layout { source, cluster, stratum, ..Layout::default() }
+        Layout {
+            source: self.source.clone(),
+            cluster: self.cluster.clone(),
+            stratum: self.stratum.clone(),
+            arm: self.arm.clone(),
+            condition: self.condition.clone(),
+            value: self.value.clone(),
+        }
     }
 }
 
-/// Judges contrasts on a table, given as the bytes of a CSV file or as columns: report as JSON, text, forest plot.
+/// Judges contrasts on a table, given as the bytes of a CSV file, as an Arrow stream or as columns: report as JSON,
+/// text, forest plot.
 #[pyfunction]
 pub fn stats(
     py: Python<'_>,
     file: Option<&Bound<'_, PyBytes>>,
+    frame: Option<PyArrowType<Table>>,
     columns: Vec<(String, Bound<'_, PyList>)>,
     options: &str,
 ) -> PyResult<(String, String, String)> {
     let options: Options = serde_json::from_str(options).map_err(internal)?;
     let failed = |error: StatsError| told("failed to ", &error);
     let family = options.family().map_err(failed)?;
-    let raw = match file {
-        Some(bytes) => RawTable::from_bytes(bytes.as_bytes()).map_err(failed)?,
-        None => rectangle(&columns)?,
+    let raw = match (file, frame) {
+        (Some(bytes), _) => RawTable::from_bytes(bytes.as_bytes()).map_err(failed)?,
+        (None, Some(frame)) => py.detach(|| frame::read(frame.0))?,
+        (None, None) => listed(&columns)?,
     };
     let (report, title) = py
         .detach(|| {
@@ -86,8 +99,17 @@ pub fn stats(
     Ok((json, text::render(&report, title), forest::svg(&report, title)))
 }
 
-/// Columns as the rectangle of text that a file would give: a number is written so that it reads back the same.
-fn rectangle(columns: &[(String, Bound<'_, PyList>)]) -> PyResult<RawTable> {
+/// The rectangle of columns that are lists.
+fn listed(columns: &[(String, Bound<'_, PyList>)]) -> PyResult<RawTable> {
+    let column = |(name, values): &(String, Bound<'_, PyList>)| {
+        let entries = values.iter().map(|value| entry(&value)).collect::<PyResult<_>>()?;
+        Ok((name.clone(), entries))
+    };
+    rectangle(columns.iter().map(column).collect::<PyResult<_>>()?)
+}
+
+/// Columns as the rectangle of text that a file would give.
+pub(crate) fn rectangle(columns: Vec<(String, Vec<String>)>) -> PyResult<RawTable> {
     let length = columns.first().map_or(0, |(_, values)| values.len());
     if length == 0 {
         return Err(wrong(
@@ -103,15 +125,20 @@ fn rectangle(columns: &[(String, Bound<'_, PyList>)]) -> PyResult<RawTable> {
             let what = format!("column `{name}` has {} rows, the first one {length}", values.len());
             return Err(wrong(what, ""));
         }
-        if header.contains(name) {
+        if header.contains(&name) {
             return Err(wrong(format!("two columns are named `{name}`"), "rename one of them"));
         }
-        for (value, (_, row)) in values.iter().zip(&mut rows) {
-            row.push(entry(&value)?);
+        for (value, (_, row)) in values.into_iter().zip(&mut rows) {
+            row.push(value);
         }
-        header.push(name.clone());
+        header.push(name);
     }
     Ok(RawTable { header, rows })
+}
+
+/// A number as it reads back the same. As pandas writes a CSV file: a NaN is a value that is not there.
+pub(crate) fn of_number(number: f64) -> String {
+    if number.is_nan() { String::new() } else { number.to_string() }
 }
 
 fn entry(value: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -119,9 +146,7 @@ fn entry(value: &Bound<'_, PyAny>) -> PyResult<String> {
         return Ok(String::new());
     }
     if let Ok(number) = value.cast::<PyFloat>() {
-        // As pandas writes a CSV file: a NaN is a value that is not there.
-        let number = number.extract::<f64>()?;
-        return Ok(if number.is_nan() { String::new() } else { number.to_string() });
+        return Ok(of_number(number.extract::<f64>()?));
     }
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(text.to_str()?.trim().to_owned());

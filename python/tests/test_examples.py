@@ -1,6 +1,7 @@
 """The worked examples run as units of a study."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -35,3 +36,11 @@ def test_the_pytorch_example_gives_a_result(tmp_path):
     found = {row["quantity"]: row["value"] for row in result["findings"]}
     assert found["gradient.cosine full"] == pytest.approx(1) and found["applied.cosine every 4"] < 1
     assert result["value"] > 0 and "torch" in result["provenance"]["packages"]
+
+
+@pytest.mark.parametrize("example", ["jax-attention", "pytorch-gru"])
+def test_an_example_can_be_planned_and_frozen(command, tmp_path, example):
+    folder = shutil.copytree(ROOT / "examples" / example, tmp_path / example)
+    assert "24 (0 done)" in command("study", "plan", folder / "study.toml", "--out", tmp_path / "out")
+    said = command("study", "freeze", folder / "study.toml", "--out", tmp_path / "out")
+    assert "3 contrasts, asks to be confirmatory" in said

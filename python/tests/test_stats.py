@@ -41,20 +41,6 @@ def test_options_reach_the_family(judged):
     same(report, judged(csv(long_rows()), "--contrast", undirected, *words))
 
 
-def test_data_frames_give_the_same(judged):
-    want = judged(csv(long_rows()), "--contrast", COST)
-    kinds = 0
-    for library in ("pandas", "polars"):
-        try:
-            module = __import__(library)
-        except ImportError:
-            continue
-        kinds += 1
-        same(backcut.stats(module.DataFrame(columns(long_rows())), COST), want)
-    if kinds == 0:
-        pytest.skip("neither pandas nor polars is installed")
-
-
 def test_a_missing_value_is_an_error_or_a_source_left_out(judged):
     rows = long_rows(7)
     rows[3]["value"] = None
@@ -75,7 +61,7 @@ def test_columns_may_have_other_names():
         table["loss"].append(row["value"])
     report = backcut.stats(table, "[b] - [a] > 0", source="run", arm="method", value="loss")
     assert report.rows["estimate"] == backcut.stats(columns(long_rows()), COST).rows["estimate"]
-    with pytest.raises(backcut.Error, match="no column `score`"):
+    with pytest.raises(backcut.Error, match="`score`"):
         backcut.stats(table, "[b] - [a]", source="run", arm="method", value="score")
 
 

@@ -1,35 +1,12 @@
-"""PyTorch: cuts held to the engine's gradients, optimizers to PyTorch's own steps, and how far gradients go."""
+"""PyTorch: optimizers held to PyTorch's own steps, and how far gradients go."""
 import copy
 
 import backcut
 import numpy as np
 import pytest
-from conftest import SMALL
 
 torch = pytest.importorskip("torch")
-from backcut.torch import Cache, carry, gradients, measure, named, optimizer_state, reach  # noqa: E402
-
-CUTS = "FF,FD,F_SG,SEG-4,F_A0.5"
-
-
-@pytest.mark.parametrize("name", CUTS.split(","))
-def test_attention_caches_have_the_engines_gradients(export, monkeypatch, name):
-    import update_torch
-    exported = export(*SMALL, "--cuts", CUTS, "--precision", "f64")
-
-    class Memory:
-        def __init__(self, cut, window, project):
-            self.cache, self.project = [Cache(name, window) for _ in project], project
-
-        def read(self, n):
-            return [torch.stack(cache.store(n, p), 2) for cache, p in zip(self.cache, self.project)]
-
-    monkeypatch.setattr(update_torch, "Memory", Memory)
-    _, _, found = update_torch.gradient(exported, name)
-    theirs = exported.family(f"gradient/{name}")
-    flat = lambda tree: np.concatenate([np.asarray(tree[n]).ravel() for n in sorted(theirs)])
-    assert np.linalg.norm(flat(found) - flat(theirs)) / np.linalg.norm(flat(theirs)) < 1e-12
-
+from backcut.torch import carry, gradients, measure, named, optimizer_state, reach  # noqa: E402
 
 def module(seed=0):
     torch.manual_seed(seed)
@@ -71,7 +48,8 @@ def test_the_applied_update_is_pytorchs(kind, updates):
     for arm in arms:
         twin, before = copy.deepcopy(net), named(net)
         other = OPTIMIZERS[kind](twin.parameters())
-        other.load_state_dict(optimizer.state_dict())
+        # Newer PyTorch takes over the tensors themselves, and a step would write into them.
+        other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
         twin.zero_grad()
         between = (lambda h, t: h) if arm == "full" else (lambda h, t: carry("SEG-4", h, t))
         sum(losses(twin, between)[0]).backward()

@@ -154,10 +154,12 @@ fn the_example_of_the_guide_runs() {
     let desk = StudyFolder::new();
     desk.write("detach.toml", &block("toml"));
     desk.write("train.py", &block("python"));
-    desk.write("model.py", "");
-    desk.fine("study freeze detach.toml --out results");
-    desk.fine("study run detach.toml --out results --jobs 2");
-    let collected = desk.fine("study collect detach.toml --out results");
-    assert!(collected.contains("confirmatory") && collected.contains("cost"), "{collected}");
-    desk.fine("study replay results --sample 2");
+    let commands = guide.lines().filter_map(|line| line.strip_prefix("    backcut "));
+    let mut said = String::new();
+    for command in commands {
+        said += &desk.fine(command.split_once('#').map_or(command, |(words, _)| words));
+    }
+    assert!(said.contains("supported; confirmatory"), "{said}");
+    assert!(guide.contains("`backcut study replay backcut-results`"));
+    desk.fine("study replay backcut-results --sample 2");
 }

@@ -59,6 +59,11 @@ impl Plan {
         Self { pieces, owners, groups, cuts: arms, terms, apart, retained: Vec::new() }
     }
 
+    /// How many vectors are compared.
+    pub fn vectors(&self) -> usize {
+        self.cuts
+    }
+
     /// The ranges that are summed one after the other, and the group of each.
     pub fn pieces(&self) -> impl Iterator<Item = (&Range<usize>, usize)> {
         self.pieces.iter().zip(self.owners.iter().copied())

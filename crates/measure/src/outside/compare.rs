@@ -3,20 +3,19 @@
 use std::ops::Range;
 
 use backcut_kernels::Real;
-use backcut_kernels::optim::{history, scale_into};
+use backcut_kernels::optim::scale_into;
 use backcut_kernels::reduce::widen;
 use backcut_systems::Clip;
 
 use super::described::{Described, Optimizing, OutsideError};
-use super::rule::{Stretch, apply, keeps, scale};
-use super::scales::Scales;
+use super::rule::{Stretch, apply, keeps};
+use super::scales::{Medians, Scales, Yardstick};
 use super::{Source, Vector};
 use crate::comparison::{Comparison, Plan};
 use crate::finding::Finding;
 use crate::geometry::{Geometry, part_names};
 use crate::groups::{ALL, Group};
 use crate::layers::Layer;
-use crate::update_scales::unbias;
 
 /// What a comparison finds: the gradients against the first arm's, and, with an optimizer, the layers of the
 /// update as [`crate::update()`] has them.
@@ -27,29 +26,70 @@ pub fn compare<R: Real>(
 ) -> Result<Vec<Finding>, OutsideError> {
     described.check()?;
     let plan = Plan::of_arms(groups, described.arms.len(), described.factorial);
-    let raw = raw(&plan, source)?;
+    let yardstick = described.optimizer.as_ref().and_then(Yardstick::new);
+    let (raw, medians) = first_pass(&plan, groups, yardstick, source)?;
     let mut findings = geometry(described, groups, &raw);
     match &described.optimizer {
         None => findings.extend(effects(described, Layer::Raw, &raw)),
         Some(optimizer) => {
             let updates = Updates::new(described, groups, optimizer, &raw);
-            findings.extend(updates.findings(&plan, &raw, source)?);
+            findings.extend(updates.findings(&plan, &raw, medians, source)?);
         }
     }
     Ok(findings)
 }
 
-/// The first pass: the gradients against each other.
-fn raw<R: Real>(plan: &Plan, source: &mut dyn Source<R>) -> Result<Comparison, OutsideError> {
-    let (mut space, mut failed) = (Vec::new(), None);
-    let compared = plan.compare(&mut |arm, range, tile| {
-        space.resize(range.len(), R::ZERO);
-        if failed.is_none() {
-            failed = source.read(Vector::Gradient(arm), range, &mut space).err();
+/// The group of every range that a pass asks for, in order.
+struct Owners<'a> {
+    pieces: Vec<(&'a Range<usize>, usize)>,
+    at: usize,
+}
+
+impl<'a> Owners<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self { pieces: plan.pieces().collect(), at: 0 }
+    }
+
+    fn of(&mut self, range: &Range<usize>) -> usize {
+        while self.pieces[self.at].0.end < range.end {
+            self.at += 1;
         }
-        widen(&space, tile);
+        self.pieces[self.at].1
+    }
+}
+
+/// The first pass: the gradients against each other, and a look at rho before it is known what is clipped.
+fn first_pass<R: Real>(
+    plan: &Plan,
+    groups: &[Group],
+    yardstick: Option<Yardstick>,
+    source: &mut dyn Source<R>,
+) -> Result<(Comparison, Option<Medians>), OutsideError> {
+    let (mut owners, mut group) = (Owners::new(plan), 0);
+    let (mut values, mut root, mut rho) = (Vec::new(), Vec::new(), Vec::new());
+    let mut medians = yardstick.map(|_| Medians::new(groups, plan.vectors()));
+    let mut failed = None;
+    let compared = plan.compare(&mut |arm, range, tile| {
+        values.resize(range.len(), R::ZERO);
+        if let (0, Some(yardstick), None) = (arm, yardstick, &failed) {
+            group = owners.of(&range);
+            failed = source.read(Vector::Second, range.clone(), &mut values).err();
+            yardstick.root(&values, &mut root);
+        }
+        if failed.is_none() {
+            failed = source.read(Vector::Gradient(arm), range.clone(), &mut values).err();
+        }
+        if failed.is_some() {
+            tile.fill(0.0);
+            return;
+        }
+        if let (Some(yardstick), Some(medians)) = (yardstick, &mut medians) {
+            yardstick.rho(1.0, &values, &root, &mut rho);
+            medians.take(arm, group, range.end, &rho);
+        }
+        widen(&values, tile);
     });
-    failed.map_or(Ok(compared), Err)
+    failed.map_or(Ok((compared, medians)), Err)
 }
 
 /// Lengths and directions of the gradients, whole and by group.
@@ -96,6 +136,7 @@ pub(super) struct Updates<'a> {
     pub(super) groups: &'a [Group],
     pub(super) optimizer: &'a Optimizing,
     pub(super) factors: Vec<f64>,
+    pub(super) yardstick: Option<Yardstick>,
 }
 
 /// One stretch of every vector.
@@ -105,7 +146,7 @@ pub(super) struct Space<R> {
     pub(super) second: Vec<R>,
     pub(super) gradients: Vec<Vec<R>>,
     pub(super) root: Vec<f32>,
-    pub(super) ratios: Vec<f32>,
+    pub(super) rho: Vec<f32>,
     pub(super) seen: Vec<R>,
     pub(super) update: Vec<R>,
 }
@@ -120,25 +161,22 @@ impl<'a> Updates<'a> {
         let norm = |arm: usize| raw.square(arm).sqrt();
         let factor = |arm: usize| Clip::Norm(optimizer.clip).factor(norm(arm));
         let factors = (0..described.arms.len()).map(factor).collect();
-        Self { described, groups, optimizer, factors }
+        let yardstick = Yardstick::new(optimizer);
+        Self { described, groups, optimizer, factors, yardstick }
     }
 
     fn is_clipped(&self) -> bool {
         self.factors.iter().any(|factor| *factor < 1.0)
     }
 
-    pub(super) fn has_scale(&self) -> bool {
-        scale(&self.optimizer.rule).is_some() && self.optimizer.step > 0
-    }
-
-    pub(super) fn space<R: Real>(&self) -> Space<R> {
+    fn space<R: Real>(&self) -> Space<R> {
         Space {
             parameters: Vec::new(),
             first: Vec::new(),
             second: Vec::new(),
             gradients: vec![Vec::new(); self.described.arms.len()],
             root: Vec::new(),
-            ratios: Vec::new(),
+            rho: Vec::new(),
             seen: Vec::new(),
             update: Vec::new(),
         }
@@ -164,17 +202,11 @@ impl<'a> Updates<'a> {
         for (arm, values) in space.gradients.iter_mut().enumerate() {
             fill(Vector::Gradient(arm), true, values)?;
         }
-        self.find_root(space);
-        Ok(())
-    }
-
-    pub(super) fn find_root<R: Real>(&self, space: &mut Space<R>) {
         space.root.clear();
-        if let (Some(settings), true) = (scale(&self.optimizer.rule), self.has_scale()) {
-            space.root.resize(space.second.len(), 0.0);
-            let unbias = unbias(settings.beta2, self.optimizer.step) as f32;
-            history::root(unbias, &space.second, &mut space.root);
+        if let Some(yardstick) = self.yardstick {
+            yardstick.root(&space.second, &mut space.root);
         }
+        Ok(())
     }
 
     /// Writes an arm's vector at a layer into `update`.
@@ -204,6 +236,7 @@ impl<'a> Updates<'a> {
         &self,
         plan: &Plan,
         raw: &Comparison,
+        mut medians: Option<Medians>,
         source: &mut dyn Source<R>,
     ) -> Result<Vec<Finding>, OutsideError> {
         let layers: &[Layer] = if self.is_clipped() {
@@ -211,12 +244,14 @@ impl<'a> Updates<'a> {
         } else {
             &[Layer::Applied]
         };
-        let mut scales = Scales::new(self);
+        if let Some(medians) = &mut medians {
+            medians.end_look(&self.factors);
+        }
+        let mut scales = Scales::new(self, medians);
         let sums = self.second_pass(plan, layers, &mut scales, source)?;
-        let medians = match &scales {
-            Some(scales) if self.has_scale() => Some(self.third_pass(plan, scales, source)?),
-            _ => None,
-        };
+        if let Some(scales) = &mut scales {
+            scales.finish(self, plan, source)?;
+        }
         let mut findings = Vec::new();
         for (arm, name) in self.described.arms.iter().enumerate() {
             let factor = self.factors[arm];
@@ -226,8 +261,7 @@ impl<'a> Updates<'a> {
             }
             findings.push(finding);
             if let Some(scales) = &scales {
-                let row = medians.as_ref().map(|medians| medians[arm].as_slice());
-                findings.extend(self.ratios(name, row, scales.above[arm].as_slice()));
+                findings.extend(scales.rho(self, arm));
                 findings.extend(scales.signs.scaled_cosines(arm));
                 findings.extend(scales.signs.directions(arm, Layer::Applied));
                 findings.extend(scales.signs.directions(arm, Layer::Unclipped));
@@ -250,17 +284,12 @@ impl<'a> Updates<'a> {
         source: &mut dyn Source<R>,
     ) -> Result<Vec<Comparison>, OutsideError> {
         let arms = self.described.arms.len();
-        let pieces: Vec<(Range<usize>, usize)> =
-            plan.pieces().map(|(range, owner)| (range.clone(), owner)).collect();
-        let (mut space, mut failed, mut piece) = (self.space::<R>(), None, 0);
+        let (mut space, mut failed, mut owners) = (self.space::<R>(), None, Owners::new(plan));
         let sums = plan.compare_layers(layers.len(), &mut |vector, range, tile| {
             if vector == 0 && failed.is_none() {
                 failed = self.read(source, &range, &mut space).err();
-                while pieces[piece].0.end < range.end {
-                    piece += 1;
-                }
                 if let (Some(scales), None) = (scales.as_mut(), &failed) {
-                    scales.take(self, pieces[piece].1, &mut space);
+                    scales.take(self, owners.of(&range), range.end, &mut space);
                 }
             }
             if failed.is_some() {

@@ -84,13 +84,14 @@ pub struct GradientFile<R> {
     /// What the file holds.
     pub described: Described,
     file: File,
-    vectors: BTreeMap<String, Place<R>>,
+    vectors: Vec<Place<R>>,
     bytes: Vec<u8>,
 }
 
 /// Where a vector's tensors lie, and what of it was read last.
 #[derive(Debug, Default)]
 struct Place<R> {
+    family: String,
     /// Name, range of the vector, and the place in the file.
     tensors: Vec<(String, Range<usize>, u64)>,
     start: usize,
@@ -157,21 +158,32 @@ impl<R: Stored> GradientFile<R> {
             return Err(wrong("moments without an optimizer and its count of steps", hint));
         }
         families.extend(arms.iter().map(|arm| format!("gradient/{arm}")));
-        let mut vectors = BTreeMap::new();
-        for family in families {
-            let place = place::<R>(tensors, &family, &order, &shapes)?;
-            vectors.insert(family, place);
-        }
+        let place = |family: &String| place::<R>(tensors, family, &order, &shapes);
+        let vectors = families.iter().map(place).collect::<Result<_, _>>()?;
         let described = Described { parameters, arms, optimizer, factorial: None };
         described.check()?;
         Ok(Self { described, file, vectors, bytes: Vec::new() })
     }
 
-    fn fill(&mut self, family: &str, from: usize) -> Result<(), OutsideError> {
-        let Self { file, vectors, bytes, .. } = self;
-        let Some(place) = vectors.get_mut(family) else {
-            return Err(wrong(format!("no tensors `{family}/...`"), "see docs/format.md"));
+    /// Where a vector lies. The order of the arms is the caller's, so they go by name.
+    fn find(&self, vector: Vector) -> Result<usize, OutsideError> {
+        let is_it = |place: &Place<R>| match vector {
+            Vector::Parameters => place.family == "param",
+            Vector::First => place.family == "moment1",
+            Vector::Second => place.family == "moment2",
+            Vector::Gradient(arm) => {
+                place.family.strip_prefix("gradient/")
+                    == self.described.arms.get(arm).map(String::as_str)
+            }
         };
+        let found = self.vectors.iter().position(is_it);
+        found.ok_or_else(|| wrong(format!("no tensors of {vector:?}"), "see docs/format.md"))
+    }
+
+    fn fill(&mut self, vector: usize, from: usize) -> Result<(), OutsideError> {
+        let Self { file, vectors, bytes, .. } = self;
+        let place = &mut vectors[vector];
+        let family = &place.family;
         let holds =
             |at: usize| place.tensors.get(at).is_some_and(|(_, range, _)| range.contains(&from));
         let next = [place.at, place.at + 1].into_iter().find(|at| holds(*at));
@@ -269,7 +281,8 @@ fn place<R: Stored>(
         places.push(((*name).to_owned(), at..at + len, tensors.start + info.data_offsets.0 as u64));
         at += len;
     }
-    Ok(Place { tensors: places, start: 0, buffer: Vec::new(), at: 0 })
+    let family = family.to_owned();
+    Ok(Place { family, tensors: places, start: 0, buffer: Vec::new(), at: 0 })
 }
 
 impl<R: Stored> Source<R> for GradientFile<R> {
@@ -279,25 +292,17 @@ impl<R: Stored> Source<R> for GradientFile<R> {
         range: Range<usize>,
         values: &mut [R],
     ) -> Result<(), OutsideError> {
-        let family = match vector {
-            Vector::Parameters => "param".to_owned(),
-            Vector::First => "moment1".to_owned(),
-            Vector::Second => "moment2".to_owned(),
-            Vector::Gradient(arm) => format!("gradient/{}", self.described.arms[arm]),
-        };
-        let mut at = range.start;
+        let (slot, mut at) = (self.find(vector)?, range.start);
         while at < range.end {
-            let place = self.vectors.get(&family);
-            let held = place.map_or(0..0, |p| p.start..p.start + p.buffer.len());
+            let place = &self.vectors[slot];
+            let held = place.start..place.start + place.buffer.len();
             if !held.contains(&at) {
-                self.fill(&family, at)?;
+                self.fill(slot, at)?;
                 continue;
             }
             let end = held.end.min(range.end);
-            if let Some(place) = place {
-                let from = &place.buffer[at - held.start..end - held.start];
-                values[at - range.start..end - range.start].copy_from_slice(from);
-            }
+            let from = &place.buffer[at - held.start..end - held.start];
+            values[at - range.start..end - range.start].copy_from_slice(from);
             at = end;
         }
         Ok(())

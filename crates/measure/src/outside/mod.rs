@@ -13,8 +13,9 @@
 //! size needs the memory of a few buffers, and numbers in memory take the same way. The sums are the
 //! kernels' own ([`backcut_kernels::reduce::survey`]), in the same order as those of [`crate::gradient()`]
 //! and [`crate::update()`]: the same numbers give the same bits. A clip needs the norm of the whole gradient
-//! before the first update can be formed, and an exact median without a list takes two looks, so the
-//! vectors are read up to three times.
+//! before the first update can be formed, and an exact median without a list takes two looks: so with an
+//! optimizer the vectors are read twice, once without. The first look at rho is before it is known what is
+//! clipped; a common factor keeps the order.
 
 mod compare;
 mod described;
