@@ -38,10 +38,35 @@ impl Design {
         })
     }
 
-    /// The levels of a universe, if the file has it.
-    pub fn levels(&self, universe: &str) -> Option<&[String]> {
-        let found = self.universes.iter().find(|(name, _)| name == universe);
-        found.map(|(_, levels)| levels.as_slice())
+    /// The level of one factor that a universe has, if the file has it.
+    pub fn level(&self, universe: &str, factor: usize) -> Option<&String> {
+        let (_, levels) = self.universes.iter().find(|(name, _)| name == universe)?;
+        levels.get(factor)
+    }
+}
+
+/// What became of a claim in a universe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// The interval decides for it.
+    Holds,
+    /// The interval decides against it.
+    Fails,
+    /// The interval decides nothing.
+    Open,
+}
+
+impl Fate {
+    /// All of them, in order.
+    pub const ALL: [Self; 3] = [Self::Holds, Self::Fails, Self::Open];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "the claim holds",
+            Self::Fails => "it fails",
+            Self::Open => "undecided",
+        }
     }
 }
 
@@ -59,9 +84,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The interval decides for the claim.
-    pub fn holds(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Supported | Verdict::Noninferior))
+    /// What the interval decides.
+    pub fn fate(&self) -> Fate {
+        match self.verdict {
+            Some(Verdict::Supported | Verdict::Noninferior) => Fate::Holds,
+            Some(verdict) if verdict.failed() => Fate::Fails,
+            _ => Fate::Open,
+        }
     }
 }
 
@@ -107,15 +136,29 @@ fn outcome(universe: &str, row: &Judged) -> Option<Outcome> {
 }
 
 impl Claim {
+    /// In how many universes it has a fate.
+    pub fn count(&self, fate: Fate) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.fate() == fate).count()
+    }
+
+    /// Universes that the study asks it in.
+    pub fn all(&self) -> usize {
+        self.outcomes.len() + self.missing
+    }
+
+    /// The factor that moves it most: its place, name and levels.
+    pub fn moved_most<'d>(&self, design: &'d Design) -> Option<(usize, &'d (String, Vec<String>))> {
+        let (name, _) = self.moved_by(design)?;
+        design.factors.iter().enumerate().find(|(_, (factor, _))| factor == name)
+    }
+
     /// The factor whose levels' means lie furthest apart: its name, and the lowest and highest level with their means.
     pub fn moved_by<'d>(&self, design: &'d Design) -> Option<(&'d str, [(&'d str, f64); 2])> {
         let mut best: Option<(&str, [(&str, f64); 2])> = None;
         for (place, (factor, levels)) in design.factors.iter().enumerate() {
             let mean = |level: &str| {
-                let is = |o: &&Outcome| {
-                    let levels = design.levels(&o.universe);
-                    levels.and_then(|levels| levels.get(place)).is_some_and(|own| own == level)
-                };
+                let is =
+                    |o: &&Outcome| design.level(&o.universe, place).is_some_and(|own| own == level);
                 let values: Vec<f64> = self.outcomes.iter().filter(is).map(|o| o.mean).collect();
                 (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
             };
@@ -132,14 +175,11 @@ impl Claim {
 
     /// In how many universes it holds, and which choice moves it most.
     pub fn sentence(&self, design: &Design) -> String {
-        let count = |is: fn(&Outcome) -> bool| self.outcomes.iter().filter(|o| is(o)).count();
-        let all = self.outcomes.len() + self.missing;
-        let holds = count(Outcome::holds);
-        let against = count(|o| o.verdict.is_some_and(Verdict::failed));
-        let open = self.outcomes.len() - holds - against;
+        let [holds, against, open] = Fate::ALL.map(|fate| self.count(fate));
         let mut text = format!(
-            "{} holds in {holds} of {all} universes, fails in {against} and is open in {open}",
-            self.name
+            "{} holds in {holds} of {} universes, fails in {against} and is open in {open}",
+            self.name,
+            self.all()
         );
         if self.missing > 0 {
             text += &format!("; in {} it was not computed", self.missing);
