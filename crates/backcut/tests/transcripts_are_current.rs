@@ -153,6 +153,21 @@ fn the_guide_to_statistics() {
     is_current("statistics.md", &["crates/stats/tests/data/a6_noninferiority.csv"]);
 }
 
+#[test]
+fn the_guide_to_measuring_memory() {
+    is_current("measuring-memory.md", &[]);
+}
+
+#[test]
+fn the_guide_to_cuts() {
+    is_current("cuts.md", &[]);
+}
+
+#[test]
+fn the_guide_to_tracks() {
+    is_current("vessel-data.md", &[]);
+}
+
 /// The guide to measuring shortens what it shows: every line of its indented blocks is one of the lines that its
 /// commands print. What a cut costs is a property of a machine and is left out.
 #[test]

@@ -127,20 +127,42 @@ impl Canvas {
             "<path class=\"f{} dot\" data-v=\"{}\" d=\"{}\"/>",
             series.index(),
             xml(value),
-            series.shape(x, y, 1.9)
+            series.small_shape(x, y)
         );
     }
 
-    /// A mark that a keyboard can reach, with its value in words.
+    /// A mark that a keyboard can reach, with its value in words; a page's script names it to those who do not see it.
     pub fn mark(&mut self, series: Series, x: f64, y: f64, open: bool, value: &str) {
         let value = xml(value);
         let index = series.index();
         let class = if open { format!("paper hollow{index}") } else { format!("f{index} rim") };
         let _ = writeln!(
             self.body,
-            "<path tabindex=\"-1\" role=\"img\" class=\"{class}\" aria-label=\"{value}\" data-v=\"{value}\" d=\"{}\"/>",
+            "<path tabindex=\"-1\" class=\"{class}\" data-v=\"{value}\" d=\"{}\"/>",
             series.shape(x, y, 3.8)
         );
+    }
+
+    /// Equal cells with their upper left corners at these places, `inset` smaller on every side, as one shape with one text.
+    pub fn cells(
+        &mut self,
+        series: Series,
+        corners: &[(f64, f64)],
+        [width, height]: [f64; 2],
+        inset: f64,
+        value: &str,
+    ) {
+        if corners.is_empty() {
+            return;
+        }
+        let [width, height] = [width, height].map(|side| (side - 2.0 * inset).max(0.5));
+        let _ =
+            write!(self.body, "<path class=\"f{}\" data-v=\"{}\" d=\"", series.index(), xml(value));
+        for (x, y) in corners {
+            let (x, y) = (x + inset, y + inset);
+            let _ = write!(self.body, "M{x:.1} {y:.1}h{width:.1}v{height:.1}h-{width:.1}z");
+        }
+        self.body.push_str("\"/>\n");
     }
 
     /// A mark that moves along points again and again, in so many seconds; where nothing moves it stays at the last one.

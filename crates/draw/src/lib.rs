@@ -18,8 +18,8 @@
 //!
 //! let (wide, narrow) = (Some([0.1, 0.5]), None);
 //! let mark = Mark { series: Series::BLUE, value: 0.3, wide, narrow, open: false, text: "0.3".into() };
-//! let row = Row { name: "cost".into(), note: "0.3 [0.1, 0.5]".into(), marks: vec![mark] };
-//! let panel = Rows { title: "main", axis: "difference", rules: &[(0.0, "0".into())], rows: &[row] }.panel();
+//! let row = Row { name: "cost".into(), note: "0.3 [0.1, 0.5]".into(), marks: vec![mark], band: None };
+//! let panel = Rows { title: "main", axis: "difference", rules: &[(0.0, "0".into())], rows: &[row], reach: None }.panel();
 //! let drawing = Drawing {
 //!     title: "Costs".into(),
 //!     caption: "Means with 95% intervals.".into(),
@@ -43,7 +43,7 @@ pub use canvas::{Anchor, Canvas};
 pub use drawing::{Drawing, Key, Panel};
 pub use palette::{Palette, Series, page_variables, rules};
 pub use plot::{Axis, Plot, PlotSpec};
-pub use rows::{Mark, Row, Rows};
+pub use rows::{Mark, Row, Rows, reach_of};
 pub use scale::{Scale, range, ticks};
 pub use width::{shorten, width_of};
 

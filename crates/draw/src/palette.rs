@@ -109,6 +109,19 @@ impl Series {
         path + "Z"
     }
 
+    /// The outline of a small mark around a point, in as few letters as it takes: a page has thousands of them.
+    pub fn small_shape(self, x: f64, y: f64) -> String {
+        let (dx, dy, rest) = match (self.colour + self.round) % GIVEN {
+            0 => (-1.9, 0.0, "a1.9 1.9 0 1 0 3.8 0a1.9 1.9 0 1 0-3.8 0"),
+            1 => (-1.7, -1.7, "h3.4v3.4h-3.4z"),
+            2 => (0.0, -2.2, "l2 3.7h-4z"),
+            3 => (0.0, -2.3, "l2.3 2.3-2.3 2.3-2.3-2.3z"),
+            4 => (0.0, 2.2, "l2-3.7h-4z"),
+            _ => (-2.1, 0.0, "l1-1.8h2.2l1 1.8-1 1.8h-2.2z"),
+        };
+        format!("M{:.1} {:.1}{rest}", x + dx, y + dy)
+    }
+
     /// The dashes of its lines.
     pub fn dashes(self) -> Option<&'static str> {
         DASHES[(FIRST_DASHES[self.colour] + self.round) % DASHES.len()]
@@ -127,6 +140,19 @@ const KNOWN: [(&str, Series); 8] = [
     ("K_SG", Series::VERMILION.relative(1)),
     ("KD", Series::PURPLE.relative(1)),
 ];
+
+/// The arm that a name says it is a variant of: a policy's cut (`gru-cut`), or a cut with limited physical credit
+/// (`K4_SG`, `K4_SEG-8`).
+fn relative_of(name: &str) -> Option<String> {
+    if let Some(policy) = name.strip_suffix("-cut") {
+        return Some(policy.to_owned());
+    }
+    let memory = name.strip_prefix('K')?.trim_start_matches(|c: char| c.is_ascii_digit());
+    Some(match memory.strip_prefix("_SEG") {
+        Some(length) => format!("SEG{length}"),
+        None => format!("F{memory}"),
+    })
+}
 
 /// Which series a name has, everywhere on a page.
 #[derive(Clone, Debug, Default)]
@@ -151,12 +177,27 @@ impl Palette {
         Self { given }
     }
 
-    /// The same where cuts are among the names: a cut has its own series in every drawing.
+    /// The same where cuts are among the names: a cut has its own series in every drawing, and an arm and its relative
+    /// share a colour.
     pub fn of_arms<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
         let is_there = |(known, _): &&(&str, Series)| names.contains(known);
         let kept: Vec<(&str, Series)> = KNOWN.iter().filter(is_there).copied().collect();
-        Self::new(names, &kept)
+        let base = |name: &str| relative_of(name).filter(|base| names.contains(&base.as_str()));
+        let (relatives, heads): (Vec<&str>, Vec<&str>) =
+            names.iter().copied().partition(|name| base(name).is_some());
+        let mut palette = Self::new(heads, &kept);
+        for name in relatives {
+            let head = palette.series(&base(name).unwrap_or_default());
+            let is_free = |series: &Series| palette.given.iter().all(|(_, other)| other != series);
+            match (1..GIVEN).map(|round| head.relative(round)).find(is_free) {
+                Some(series) if palette.given.iter().all(|(known, _)| known != name) => {
+                    palette.given.push((name.to_owned(), series));
+                }
+                _ => palette = palette.and([name]),
+            }
+        }
+        palette
     }
 
     /// The series of a cut, if it is one that has its own; all segment lengths share one.
@@ -302,6 +343,31 @@ mod tests {
         }
         assert_eq!(Palette::of_cut("SEG-4"), Palette::of_cut("SEG-8"));
         assert_eq!(Palette::of_cut("mine"), None);
+    }
+
+    #[test]
+    fn an_arm_and_its_variants_share_a_colour_and_nothing_else() {
+        let alike = |names: &[&str], pairs: &[(&str, &str)]| {
+            let palette = Palette::of_arms(names.iter().copied());
+            for (one, other) in pairs {
+                let colour = |name: &str| palette.series(name).index();
+                assert_eq!(colour(one), colour(other), "{one} and {other}");
+            }
+            for (i, name) in names.iter().enumerate() {
+                let same = |other: &&&str| palette.series(other) == palette.series(name);
+                assert_eq!(names[..i].iter().find(same), None, "{name}");
+            }
+            palette
+        };
+        let policies = ["ssm", "ssm-cut", "none", "gru-cut", "gru", "K-cut"];
+        let palette = alike(&policies, &[("ssm", "ssm-cut"), ("gru", "gru-cut")]);
+        let heads = ["ssm", "none", "gru", "K-cut"].map(|name| palette.series(name).index());
+        assert!((1..4).all(|i| !heads[..i].contains(&heads[i])), "{heads:?}");
+        let depths = ["F", "K", "K2", "K4", "K8", "K16"];
+        let cuts = depths.iter().flat_map(|k| ["F", "_SG", "D"].map(|m| format!("{k}{m}")));
+        let cuts: Vec<String> = cuts.chain(["SEG-8".into(), "K4_SEG-8".into()]).collect();
+        let cuts: Vec<&str> = cuts.iter().map(String::as_str).collect();
+        alike(&cuts, &[("FF", "K16F"), ("F_SG", "K2_SG"), ("FD", "KD"), ("SEG-8", "K4_SEG-8")]);
     }
 
     #[test]

@@ -106,10 +106,15 @@ fn side_ticks(spec: &PlotSpec<'_>) -> (Vec<f64>, Vec<String>) {
 impl Plot {
     /// Draws the axes, the grid and the labels.
     pub fn new(spec: &PlotSpec<'_>) -> Self {
+        Self::with_room(spec, 0.0)
+    }
+
+    /// The same with at least so much room at the left, for names beneath it.
+    pub fn with_room(spec: &PlotSpec<'_>, room: f64) -> Self {
         let (values, labels) = side_ticks(spec);
         let widest = labels.iter().map(|l| width_of(l, SIZE)).fold(0.0, f64::max);
         let title_lines = wrap(spec.title, 11.5, PANEL_WIDTH - 12.0);
-        let (left, right) = (widest + 24.0, PANEL_WIDTH - 8.0);
+        let (left, right) = ((widest + 24.0).max(room), PANEL_WIDTH - 8.0);
         let (top, bottom) = (8.0 + 15.0 * title_lines.len() as f64, spec.height - 36.0);
         let mut canvas = Canvas::default();
         for (i, line) in title_lines.iter().enumerate() {

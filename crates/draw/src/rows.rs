@@ -37,6 +37,8 @@ pub struct Row {
     pub note: String,
     /// Each on a line of its own, so that equal values stay visible.
     pub marks: Vec<Mark>,
+    /// A stretch behind the marks: what they are compared with.
+    pub band: Option<[f64; 2]>,
 }
 
 /// What a panel of rows is to show.
@@ -50,19 +52,29 @@ pub struct Rows<'a> {
     pub rules: &'a [(f64, String)],
     /// From top to bottom.
     pub rows: &'a [Row],
+    /// What the bottom covers, where panels share a scale; by itself all that is drawn.
+    pub reach: Option<[f64; 2]>,
 }
 
 const SIZE: f64 = 10.5;
 const LEFT: f64 = 10.0;
 const LINE: f64 = 9.0;
+/// Room for a row's name.
+const HEAD: f64 = 17.0;
+
+/// A range that holds every mark, stretch and line of some rows.
+pub fn reach_of(rows: &[Row], rules: &[(f64, String)]) -> [f64; 2] {
+    let marks = || rows.iter().flat_map(|row| &row.marks);
+    let ends = marks().flat_map(|m| m.wide.into_iter().chain(m.narrow).flatten());
+    let bands = rows.iter().flat_map(|row| row.band.into_iter().flatten());
+    let values = marks().map(|m| m.value).chain(ends).chain(bands).chain(rules.iter().map(|r| r.0));
+    range(values).unwrap_or([0.0, 1.0])
+}
 
 impl Rows<'_> {
     /// Draws it.
     pub fn panel(&self) -> Panel {
-        let marks = || self.rows.iter().flat_map(|row| &row.marks);
-        let ends = marks().flat_map(|m| m.wide.into_iter().chain(m.narrow).flatten());
-        let values = marks().map(|m| m.value).chain(ends).chain(self.rules.iter().map(|r| r.0));
-        let reach = range(values).unwrap_or([0.0, 1.0]);
+        let reach = self.reach.unwrap_or_else(|| reach_of(self.rows, self.rules));
         let x = Scale::new(reach, [LEFT, PANEL_WIDTH - LEFT]);
         let mut canvas = Canvas::default();
         let title = wrap(self.title, 11.5, PANEL_WIDTH - 12.0);
@@ -71,12 +83,18 @@ impl Rows<'_> {
         }
         let labels = if self.rules.iter().any(|(_, label)| !label.is_empty()) { 13.0 } else { 0.0 };
         let top = 8.0 + 15.0 * title.len() as f64 + labels;
-        let height = |row: &Row| 18.0 + LINE * row.marks.len().max(1) as f64;
+        let height = |row: &Row| HEAD + LINE * row.marks.len() as f64;
         let bottom = top + self.rows.iter().map(height).sum::<f64>() + 4.0;
         let mut tops = Vec::new();
         let mut y = top;
         for row in self.rows {
-            tops.push((y + 15.0, y + height(row) + 1.0));
+            if !row.marks.is_empty() {
+                tops.push((y + 15.0, y + height(row) + 1.0));
+            }
+            if let Some([low, high]) = row.band {
+                let (from, lines) = (x.at(low), LINE * row.marks.len() as f64);
+                canvas.rect("band", from, y + 15.0, x.at(high) - from, lines + 1.0);
+            }
             y += height(row);
         }
         self.axis(&mut canvas, &x, reach, &tops, [top, bottom]);
@@ -88,7 +106,7 @@ impl Rows<'_> {
             let right = (PANEL_WIDTH - 6.0, y + 12.0);
             canvas.text("t soft", right, Anchor::End, false, &row.note);
             for (i, mark) in row.marks.iter().enumerate() {
-                let at = y + 20.0 + LINE * i as f64;
+                let at = y + HEAD + 3.0 + LINE * i as f64;
                 let index = mark.series.index();
                 if let Some([low, high]) = mark.wide {
                     let class = format!("s{index} bar");
@@ -161,13 +179,17 @@ mod tests {
             name: name.into(),
             note: "1 [0, 2]".into(),
             marks: vec![mark(value); 2],
+            band: Some([value - 0.5, value + 9.0]),
         };
         let rows = [row("a < b", 1.0), row(&"long name ".repeat(20), -4.0)];
-        let panel =
-            Rows { title: "t", axis: "x", rules: &[(0.0, "0".into())], rows: &rows }.panel();
+        let rules = [(0.0, "0".into())];
+        let panel = Rows { title: "t", axis: "x", rules: &rules, rows: &rows, reach: None }.panel();
         assert!(panel.body.contains("a &lt; b") && !panel.body.contains("NaN"), "{}", panel.body);
         assert_eq!(panel.body.matches("<path tabindex").count(), 4);
-        let empty = Rows { title: "t", axis: "x", rules: &[], rows: &[] }.panel();
+        assert_eq!(panel.body.matches("class=\"band\"").count(), 2);
+        let [low, high] = reach_of(&rows, &rules);
+        assert!(low < -5.0 && high > 10.0, "stretches count too: {low} {high}");
+        let empty = Rows { title: "t", axis: "x", rules: &[], rows: &[], reach: None }.panel();
         assert!(!empty.body.contains("NaN") && !empty.body.contains("inf"), "{}", empty.body);
     }
 }

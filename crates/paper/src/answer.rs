@@ -94,47 +94,79 @@ fn found<'a>(answers: &'a [Answer<'a>], programme: usize) -> Vec<(&'a Entry, &'a
 }
 
 /// What the numbers of one programme come to.
-pub fn tally(answers: &[Answer<'_>], programme: usize, what: &str) -> String {
-    let here = found(answers, programme);
-    let of = |group: Group| here.iter().filter(|(_, a)| a.group() == group).count();
-    let [otherwise, apart, alike, open] = Group::ALL.map(of);
-    let share = |answer: fn(&Agreement) -> Option<bool>| {
-        let given: Vec<bool> = here.iter().filter_map(|(_, a)| answer(a)).collect();
-        (given.iter().filter(|yes| **yes).count(), given.len())
-    };
-    let (signs, signed) = share(Agreement::same_resolved_direction);
-    let (decided, decisions) = share(|a| a.same_decision);
-    let names: Vec<&str> = here
-        .iter()
-        .filter(|(_, a)| a.same_decision == Some(false))
-        .map(|(entry, _)| entry.id.as_str())
-        .collect();
-    let named =
-        if names.is_empty() { String::new() } else { format!(" (not {})", names.join("; ")) };
-    format!(
-        "{} of {} published numbers about {what} have one here: {otherwise} answer the paper's question otherwise, {apart} \
-         are apart from the paper's, {alike} are not told apart, {open} have nothing to tell by. Of {decisions} \
-         decisions {decided} are the paper's{named}; of {signed} signs that could differ and are resolved on both sides, \
-         {signs} are the paper's.",
-        here.len(),
-        answers.len(),
-    )
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tally {
+    /// Published numbers that have one here, and all of them.
+    pub here: [usize; 2],
+    /// How many are in each group, in the order of [`Group::ALL`].
+    pub groups: [usize; 4],
+    /// Decisions that are the paper's, and all that were made on both sides.
+    pub decisions: [usize; 2],
+    /// Whose decision is not the paper's.
+    pub otherwise: Vec<String>,
+    /// Signs that are the paper's, and all that could differ and are resolved on both sides.
+    pub signs: [usize; 2],
+    /// What the paper's side of the differences' intervals rests on: values per source, printed intervals, counts, ours.
+    pub bases: [usize; 4],
 }
 
-/// The same, and what the intervals of the differences rest on.
-pub fn whole_tally(answers: &[Answer<'_>], programme: usize, what: &str) -> String {
-    let (here, mut text) = (found(answers, programme), tally(answers, programme, what));
-    let based = |basis: Basis| {
-        here.iter().filter(|(_, a)| a.difference.is_some_and(|d| d.basis == Some(basis))).count()
-    };
-    let bases = [Basis::PerSource, Basis::Printed, Basis::Counted, Basis::AsOurs].map(based);
-    if bases.iter().sum::<usize>() > 0 {
-        let [values, printed, counted, as_ours] = bases;
-        text += &format!(
-            " The paper's side of a difference's interval comes {values} times from its values per source, {printed} times \
-             from an interval that it prints, {counted} times from a count, spread or correlation of a known number of \
-             sources, and {as_ours} times is as wide as ours, since it prints none."
-        );
+impl Tally {
+    /// Counts what one programme has.
+    pub fn of(answers: &[Answer<'_>], programme: usize) -> Self {
+        let here = found(answers, programme);
+        let of = |group: Group| here.iter().filter(|(_, a)| a.group() == group).count();
+        let share = |answer: fn(&Agreement) -> Option<bool>| {
+            let given: Vec<bool> = here.iter().filter_map(|(_, a)| answer(a)).collect();
+            [given.iter().filter(|yes| **yes).count(), given.len()]
+        };
+        let differs = |(_, a): &&(&Entry, &Agreement)| a.same_decision == Some(false);
+        let based = |basis: Basis| {
+            let is_it = |a: &Agreement| a.difference.is_some_and(|d| d.basis == Some(basis));
+            here.iter().filter(|(_, a)| is_it(a)).count()
+        };
+        Self {
+            here: [here.len(), answers.len()],
+            groups: Group::ALL.map(of),
+            decisions: share(|a| a.same_decision),
+            otherwise: here.iter().filter(differs).map(|(entry, _)| entry.id.clone()).collect(),
+            signs: share(Agreement::same_resolved_direction),
+            bases: [Basis::PerSource, Basis::Printed, Basis::Counted, Basis::AsOurs].map(based),
+        }
     }
-    text
+
+    /// In words, `what` being what the numbers are about.
+    pub fn words(&self, what: &str) -> String {
+        let [otherwise, apart, alike, open] = self.groups;
+        let [here, all] = self.here;
+        let [decided, decisions] = self.decisions;
+        let [signs, signed] = self.signs;
+        let named = match self.otherwise.join("; ") {
+            names if names.is_empty() => names,
+            names => format!(" (not {names})"),
+        };
+        format!(
+            "{here} of {all} published numbers about {what} have one here: {alike} not told apart from the paper's, {apart} apart \
+             from it, {otherwise} with another answer to its question, {open} with nothing to tell by. Decisions as in the \
+             paper: {decided} of {decisions}{named}. Signs as in the paper, where both resolve one that could differ: {signs} \
+             of {signed}."
+        )
+    }
+
+    /// What the intervals of the differences rest on; nothing where there is none.
+    pub fn bases_words(&self) -> Option<String> {
+        let [values, printed, counted, as_ours] = self.bases;
+        (self.bases.iter().sum::<usize>() > 0).then(|| {
+            format!(
+                "The paper's side of a difference's interval comes from its values per source ({values} times), from an interval \
+                 that it prints ({printed}), from a count, spread or correlation of a known number of sources ({counted}), or is \
+                 as wide as ours, since it prints none ({as_ours})."
+            )
+        })
+    }
+
+    /// Both.
+    pub fn whole(&self, what: &str) -> String {
+        let bases = self.bases_words().map_or_else(String::new, |words| format!(" {words}"));
+        self.words(what) + &bases
+    }
 }

@@ -91,6 +91,16 @@ pub struct Entry {
     pub decision: String,
 }
 
+/// A published value, with the interval that the paper prints beside it, if it prints one.
+pub type Published = (f64, Option<[f64; 2]>);
+
+impl Entry {
+    /// The paper's value with its interval.
+    pub fn published(&self) -> Option<Published> {
+        Some((self.paper?, self.interval))
+    }
+}
+
 fn one() -> f64 {
     1.0
 }

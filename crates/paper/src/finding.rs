@@ -11,7 +11,7 @@ use backcut_report::results::canonical_condition;
 use backcut_text::format::fixed;
 
 use crate::Reproduction;
-use crate::answer::{Answer, tally};
+use crate::answer::{Answer, Tally};
 use crate::figures::excess;
 use crate::paper::Subject;
 use crate::reproduction::{QUADROTOR, THE_VESSEL};
@@ -20,10 +20,10 @@ use crate::reproduction::{QUADROTOR, THE_VESSEL};
 const STUDIES: [&str; 2] = ["c5", "quick"];
 
 /// Conditions that sentences are about, and what they are called.
-const CONDITIONS: [(&str, &str); 3] = [
-    ("0.05", "Velocity well seen (noise of 0.05 m/s)"),
-    ("0.20", "Velocity noisy (0.20 m/s)"),
-    ("hidden", "Velocity hidden"),
+const CONDITIONS: [(&str, &str, &str); 3] = [
+    ("0.05", "Velocity well seen (noise of 0.05 m/s)", "well seen"),
+    ("0.20", "Velocity noisy (0.20 m/s)", "noisy"),
+    ("hidden", "Velocity hidden", "hidden"),
 ];
 
 /// The arms in words, so that nothing has to be known to read the sentences.
@@ -33,6 +33,8 @@ const ARMS: &str = "FF learns through everything; F_SG has the same forward and 
 /// What the tables say, before any figure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
+    /// The costs of the cut in one sentence; empty where fewer than two conditions have one.
+    pub short: String,
     /// One sentence per condition that the tables have.
     pub sentences: Vec<String>,
     /// What the names in the sentences mean, and where the numbers are from; empty without sentences.
@@ -46,6 +48,9 @@ impl Finding {
     pub fn markdown(&self) -> String {
         use backcut_text::escape::markdown;
         let mut out = String::new();
+        if !self.short.is_empty() {
+            let _ = writeln!(out, "**{}**\n", markdown(&self.short));
+        }
         for sentence in &self.sentences {
             let (condition, rest) = sentence.split_once(": ").unwrap_or(("", sentence));
             let _ = writeln!(out, "- **{}**: {}", markdown(condition), markdown(rest));
@@ -72,16 +77,17 @@ impl Reproduction {
         });
         let Some((study, programme, results)) = found else {
             let agreement = self.agreement_line(0);
-            return Finding { sentences: Vec::new(), note: String::new(), agreement };
+            let (short, note) = (String::new(), String::new());
+            return Finding { short, sentences: Vec::new(), note, agreement };
         };
-        let sentences = sentences(results, study);
+        let (short, sentences) = (short(results, study), sentences(results, study));
         let of = match (self.second.is_some(), self.column(programme)) {
             (true, name) => format!(" of the {name}"),
             (false, _) => String::new(),
         };
         let is_empty = sentences.is_empty();
         let note = if is_empty { String::new() } else { format!("{ARMS} Study {study}{of}.") };
-        Finding { sentences, note, agreement: self.agreement_line(programme) }
+        Finding { short, sentences, note, agreement: self.agreement_line(programme) }
     }
 
     /// How ours stands beside the paper's, in one line: whatever the comparison says today.
@@ -93,31 +99,63 @@ impl Reproduction {
         }
         let vessel = self.answers(Subject::Vessel);
         let vessel = if vessel.iter().any(|answer| answer.absent().is_none()) {
-            format!(" {}", tally(&vessel, 0, THE_VESSEL))
+            format!(" {}", Tally::of(&vessel, 0).words(THE_VESSEL))
         } else {
             String::new()
         };
-        format!("Beside the paper: {}{vessel}", tally(&answers, programme, QUADROTOR))
+        format!("Beside the paper: {}{vessel}", Tally::of(&answers, programme).words(QUADROTOR))
     }
 }
 
+/// The study's own name of a condition.
+fn condition_of<'r>(results: &'r Results, study: &str, wanted: &str) -> Option<&'r str> {
+    let is_it = |c: &&str| canonical_condition(c) == canonical_condition(wanted);
+    results.study(study)?.conditions().into_iter().find(is_it)
+}
+
+fn percent(results: &Results, study: &str, expression: &str) -> Option<Estimate> {
+    results.estimate(study, expression).ok().map(|e| e.scaled(100.0))
+}
+
+/// The costs alone, for somebody with half a minute.
+fn short(results: &Results, study: &str) -> String {
+    let costs = CONDITIONS.iter().filter_map(|(wanted, _, word)| {
+        let condition = condition_of(results, study, wanted)?;
+        let cost = percent(results, study, &excess("F_SG", condition))?;
+        Some((*word, cost.mean))
+    });
+    shortly(&costs.collect::<Vec<_>>())
+}
+
+fn shortly(costs: &[(&str, f64)]) -> String {
+    let [(first, cost), rest @ ..] = costs else { return String::new() };
+    if rest.is_empty() {
+        return String::new();
+    }
+    let by = |cost: f64| format!("by {}%", fixed(cost, if cost.abs() < 10.0 { 1 } else { 0 }));
+    let rest: Vec<String> =
+        rest.iter().map(|(word, cost)| format!("{} where it is {word}", by(*cost))).collect();
+    let last = rest.join(if rest.len() == 1 { "" } else { " and " });
+    let joint = if rest.len() == 1 { " and " } else { ", " };
+    let verb = if costs.iter().all(|(_, cost)| *cost > 0.0) { "raises" } else { "changes" };
+    format!(
+        "Cutting the gradient into memory {verb} a quadrotor's tracking error {} where its velocity is {first}{joint}{last}.",
+        by(*cost)
+    )
+}
+
 fn sentences(results: &Results, study: &str) -> Vec<String> {
-    let conditions = results.study(study).map(|s| s.conditions()).unwrap_or_default();
-    let of = |wanted: &str| {
-        conditions.iter().copied().find(|c| canonical_condition(c) == canonical_condition(wanted))
-    };
     CONDITIONS
         .iter()
-        .filter_map(|(wanted, words)| {
-            let sentence = sentence(results, study, of(wanted)?)?;
-            Some(format!("{words}: {sentence}"))
+        .filter_map(|(wanted, words, _)| {
+            let condition = condition_of(results, study, wanted)?;
+            Some(format!("{words}: {}", sentence(results, study, condition)?))
         })
         .collect()
 }
 
 fn sentence(results: &Results, study: &str, condition: &str) -> Option<String> {
-    let percent =
-        |expression: &str| results.estimate(study, expression).ok().map(|e| e.scaled(100.0));
+    let percent = |expression: &str| percent(results, study, expression);
     let cut = percent(&excess("F_SG", condition))?;
     let Some(memory) = percent(&excess("w1", condition)) else {
         return Some(format!("the cut costs {}.", cost(&cut)));
@@ -164,6 +202,20 @@ mod tests {
     fn around(mean: f64) -> Estimate {
         let interval = Some([mean - 1.0, mean + 1.0]);
         Estimate { values: Vec::new(), mean, interval, missing: Vec::new() }
+    }
+
+    #[test]
+    fn the_shortest_answer_names_every_cost() {
+        let costs = [("well seen", 3.26), ("noisy", 30.2), ("hidden", 43.7)];
+        let words = shortly(&costs);
+        assert!(words.ends_with(
+            "by 3.3% where its velocity is well seen, by 30% where it is noisy and by 44% where it is hidden."
+        ), "{words}");
+        assert!(shortly(&costs[..2]).ends_with("well seen and by 30% where it is noisy."));
+        assert_eq!(shortly(&costs[..1]), "");
+        assert!(
+            words.contains("raises") && shortly(&[("a", 1.0), ("b", -1.0)]).contains("changes")
+        );
     }
 
     #[test]

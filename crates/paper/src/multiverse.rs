@@ -57,10 +57,41 @@ impl Design {
         })
     }
 
-    /// The levels of a universe, if the file has it.
-    pub fn levels(&self, universe: &str) -> Option<&[String]> {
-        let found = self.universes.iter().find(|(name, _)| name == universe);
-        found.map(|(_, levels)| levels.as_slice())
+    /// The level of one factor that a universe has, if the file has it.
+    pub fn level(&self, universe: &str, factor: usize) -> Option<&String> {
+        let (_, levels) = self.universes.iter().find(|(name, _)| name == universe)?;
+        levels.get(factor)
+    }
+
+    /// Every level, with its factor's place and name.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, &String, &String)> {
+        let factors = self.factors.iter().enumerate();
+        factors.flat_map(|(at, (name, levels))| levels.iter().map(move |level| (at, name, level)))
+    }
+}
+
+/// What became of a claim in a universe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// The interval decides for it.
+    Holds,
+    /// The interval decides against it.
+    Fails,
+    /// The interval decides nothing.
+    Open,
+}
+
+impl Fate {
+    /// All of them, in order.
+    pub const ALL: [Self; 3] = [Self::Holds, Self::Fails, Self::Open];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "the claim holds",
+            Self::Fails => "it fails",
+            Self::Open => "undecided",
+        }
     }
 }
 
@@ -78,9 +109,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The interval decides for the claim.
-    pub fn holds(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Supported | Verdict::Noninferior))
+    /// What the interval decides.
+    pub fn fate(&self) -> Fate {
+        match self.verdict {
+            Some(Verdict::Supported | Verdict::Noninferior) => Fate::Holds,
+            Some(verdict) if verdict.failed() => Fate::Fails,
+            _ => Fate::Open,
+        }
     }
 }
 
@@ -126,15 +161,29 @@ fn outcome(universe: &str, row: &Judged) -> Option<Outcome> {
 }
 
 impl Claim {
+    /// In how many universes it has a fate.
+    pub fn count(&self, fate: Fate) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.fate() == fate).count()
+    }
+
+    /// Universes that the study asks it in.
+    pub fn all(&self) -> usize {
+        self.outcomes.len() + self.missing
+    }
+
+    /// The factor that moves it most: its place, name and levels.
+    pub fn moved_most<'d>(&self, design: &'d Design) -> Option<(usize, &'d (String, Vec<String>))> {
+        let (name, _) = self.moved_by(design)?;
+        design.factors.iter().enumerate().find(|(_, (factor, _))| factor == name)
+    }
+
     /// The factor whose levels' means lie furthest apart: its name, and the lowest and highest level with their means.
     pub fn moved_by<'d>(&self, design: &'d Design) -> Option<(&'d str, [(&'d str, f64); 2])> {
         let mut best: Option<(&str, [(&str, f64); 2])> = None;
         for (place, (factor, levels)) in design.factors.iter().enumerate() {
             let mean = |level: &str| {
-                let is = |o: &&Outcome| {
-                    let levels = design.levels(&o.universe);
-                    levels.and_then(|levels| levels.get(place)).is_some_and(|own| own == level)
-                };
+                let is =
+                    |o: &&Outcome| design.level(&o.universe, place).is_some_and(|own| own == level);
                 let values: Vec<f64> = self.outcomes.iter().filter(is).map(|o| o.mean).collect();
                 (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
             };
@@ -149,11 +198,6 @@ impl Claim {
         best
     }
 
-    /// In how many of some universes it holds.
-    fn holds_in<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> [usize; 2] {
-        outcomes.fold([0, 0], |[holds, all], o| [holds + usize::from(o.holds()), all + 1])
-    }
-
     /// Its name with what it says.
     fn told(&self) -> String {
         let found = MEANINGS.iter().find(|(name, _)| *name == self.name);
@@ -162,42 +206,36 @@ impl Claim {
 
     /// The same in a table's cell.
     pub fn short(&self, design: &Design) -> String {
-        let [holds, _] = Self::holds_in(self.outcomes.iter());
-        let all = self.outcomes.len() + self.missing;
+        let (holds, all) = (self.count(Fate::Holds), self.all());
         let by = self.moved_by(design).map(|(factor, _)| format!("; most moved by {factor}"));
         format!("{} holds in {holds} of {all}{}", self.name, by.unwrap_or_default())
     }
 
     /// In how many universes it holds, and which choice moves it most.
     pub fn sentence(&self, design: &Design) -> String {
-        let is = |wanted: Verdict| {
-            self.outcomes.iter().filter(move |o| o.verdict == Some(wanted)).count()
-        };
-        let all = self.outcomes.len() + self.missing;
-        let [holds, _] = Self::holds_in(self.outcomes.iter());
-        let [supported, noninferior, contradicted, not_shown] =
-            [Verdict::Supported, Verdict::Noninferior, Verdict::Contradicted, Verdict::NotShown]
-                .map(is);
-        let counts = if noninferior + not_shown > 0 {
-            format!("noninferior in {noninferior}, not shown in {not_shown}")
+        let [holds, fails, open] = Fate::ALL.map(|fate| self.count(fate));
+        let is_bounded =
+            |o: &Outcome| matches!(o.verdict, Some(Verdict::Noninferior | Verdict::NotShown));
+        let counts = if self.outcomes.iter().any(is_bounded) {
+            format!("noninferior in {holds}, not shown in {fails}")
         } else {
-            let open = self.outcomes.len() - supported - contradicted;
-            format!(
-                "supported in {supported}, unresolved in {open}, contradicted in {contradicted}"
-            )
+            format!("supported in {holds}, unresolved in {open}, contradicted in {fails}")
         };
-        let mut text = format!("{} holds in {holds} of {all} universes ({counts})", self.told());
+        let mut text =
+            format!("{} holds in {holds} of {} universes ({counts})", self.told(), self.all());
         if self.missing > 0 {
             text += &format!("; in {} it was not computed", self.missing);
         }
-        if let Some((factor, ends)) = self.moved_by(design) {
-            let place = design.factors.iter().position(|(name, _)| name == factor);
+        if let Some(((factor, ends), (place, _))) =
+            self.moved_by(design).zip(self.moved_most(design))
+        {
             let told = ends.map(|(level, mean)| {
-                let has_level = |o: &&Outcome| {
-                    let own = design.levels(&o.universe).zip(place).and_then(|(l, p)| l.get(p));
-                    own.is_some_and(|own| own == level)
-                };
-                let [holds, all] = Self::holds_in(self.outcomes.iter().filter(has_level));
+                let has_level =
+                    |o: &&Outcome| design.level(&o.universe, place).is_some_and(|own| own == level);
+                let here: Vec<Fate> =
+                    self.outcomes.iter().filter(has_level).map(Outcome::fate).collect();
+                let holds = here.iter().filter(|fate| **fate == Fate::Holds).count();
+                let all = here.len();
                 format!("{} with {level}, where it holds in {holds} of {all}", number(mean))
             });
             text += &format!(

@@ -11,7 +11,7 @@ use backcut_text::format::NONE;
 
 use crate::Reproduction;
 use crate::agreement::Group;
-use crate::answer::{Answer, whole_tally};
+use crate::answer::{Answer, Tally};
 use crate::entry::Subject;
 use crate::figures::agreement::rank;
 use crate::figures::{FIGURES, is_of_the_vessel};
@@ -121,13 +121,14 @@ impl Reproduction {
         for name in vessel {
             draw(&mut page, &mut drawings, name);
         }
-        page.figures_left_out();
+        page.heading("Claims about the vessel");
         let answers = self.answers(Subject::Vessel);
         if answers.iter().any(|answer| answer.absent().is_none()) {
-            page.paragraph("", &whole_tally(&answers, 0, THE_VESSEL));
+            page.paragraph("", &Tally::of(&answers, 0).whole(THE_VESSEL));
         }
         self.claims_on(&mut page, Subject::Vessel, &drawn);
         absent_on(&mut page, &answers);
+        page.figures_left_out();
         page.section("tables", "Tables");
         page.paragraph("", "Ours beside every number of the paper.");
         page.paragraph("", RULES);
@@ -163,9 +164,12 @@ impl Reproduction {
             "lead",
             "A policy with memory learns through the states that its actions produce and through what \
              it stored. Cutting the second path keeps the forward, bit for bit, and changes only what is learned. A quadrotor \
-             was trained both ways, with a velocity reading that gets worse:",
+             that tracks a path was trained both ways, with a velocity reading that gets worse.",
         );
         let finding = self.finding();
+        if !finding.short.is_empty() {
+            page.paragraph("short", &finding.short);
+        }
         page.finding(&finding.sentences);
         for text in [&finding.agreement, &finding.note] {
             if !text.is_empty() {
@@ -233,11 +237,8 @@ impl Reproduction {
     /// The claims: what they come to, the figure, and one line each that opens, the gravest group first.
     fn comparison_on(&self, page: &mut Page, drawn: &[&str], drawings: &mut Drawings) {
         let answers = self.answers(Subject::Quadrotor);
-        for (i, _) in self.programmes().enumerate() {
-            let name =
-                self.second.as_ref().map_or_else(String::new, |_| format!("({}) ", self.column(i)));
-            page.paragraph("", &(name + &whole_tally(&answers, i, QUADROTOR)));
-        }
+        page.paragraph("lead", &format!("Every published number about {QUADROTOR}, and ours:"));
+        page.table(&self.tallies(&answers), true);
         draw(page, drawings, AGREEMENT);
         let claims: Vec<&Answer<'_>> = answers.iter().filter(|answer| answer.is_claim).collect();
         for group in Group::ALL {
@@ -257,6 +258,48 @@ impl Reproduction {
             }
         }
         absent_on(page, &answers);
+    }
+
+    /// What the numbers come to, a row per programme.
+    fn tallies(&self, answers: &[Answer<'_>]) -> Table {
+        let of = |[some, all]: [usize; 2]| format!("{some} of {all}");
+        let (mut rows, mut notes) = (Vec::new(), Vec::new());
+        for (i, _) in self.programmes().enumerate() {
+            let tally = Tally::of(answers, i);
+            let [otherwise, apart, alike, open] = tally.groups.map(|count| count.to_string());
+            let name = self.column(i).to_owned();
+            if !tally.otherwise.is_empty() {
+                let others = tally.otherwise.join("; ");
+                notes.push(format!("Decisions that are not the paper's ({name}): {others}."));
+            }
+            if let Some(bases) = tally.bases_words() {
+                notes.push(format!("{bases} ({name})"));
+            }
+            let [decisions, signs] = [tally.decisions, tally.signs].map(of);
+            rows.push(vec![name, of(tally.here), alike, apart, otherwise, open, decisions, signs]);
+        }
+        let columns = [
+            "programme",
+            "numbers with one here",
+            "not told apart",
+            "apart",
+            "another answer",
+            "nothing to tell by",
+            "same decision",
+            "same sign, where resolved",
+        ];
+        let mut csv = columns.join(",").replace("sign, where", "sign where") + "\n";
+        for row in &rows {
+            csv += &(row.join(",") + "\n");
+        }
+        Table {
+            name: "comparison".into(),
+            title: "Ours and the paper's, in numbers".into(),
+            columns: columns.map(str::to_owned).to_vec(),
+            rows,
+            notes,
+            csv,
+        }
     }
 
     /// Everything about one claim, in lines.

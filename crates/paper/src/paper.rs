@@ -11,7 +11,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Value;
 
-pub use crate::entry::{Compare, Curve, Entry, Measure, Other, Statistic, Subject, Within};
+pub use crate::entry::{
+    Compare, Curve, Entry, Measure, Other, Published, Statistic, Subject, Within,
+};
 
 /// The embedded files: claims with some tables, and the other tables of the quadrotor and of the vessel.
 const TEXTS: [&str; 3] =
@@ -99,10 +101,10 @@ impl Paper {
         self.claims.iter().find(|claim| claim.id == id)
     }
 
-    /// The published value of a table's row.
-    pub fn cell(&self, table: &str, id: &str, condition: &str) -> Option<f64> {
+    /// The published value of a table's row, with its interval, if it has one.
+    pub fn cell(&self, table: &str, id: &str, condition: &str) -> Option<Published> {
         let rows = &self.tables.iter().find(|t| t.name == table)?.rows;
-        rows.iter().find(|row| row.id == id && row.condition == condition)?.paper
+        rows.iter().find(|row| row.id == id && row.condition == condition)?.published()
     }
 
     /// The published value of an expression in a table.
@@ -111,13 +113,12 @@ impl Paper {
     }
 
     /// The same with its interval, if it has one.
-    pub fn published(&self, table: &str, expression: &str) -> Option<(f64, Option<[f64; 2]>)> {
+    pub fn published(&self, table: &str, expression: &str) -> Option<Published> {
         let rows = &self.tables.iter().find(|t| t.name == table)?.rows;
         let same = |e: &&Entry| {
             e.expression.as_deref().is_some_and(|text| same_contrast(text, expression))
         };
-        let entry = rows.iter().find(same)?;
-        Some((entry.paper?, entry.interval))
+        rows.iter().find(same)?.published()
     }
 }
 

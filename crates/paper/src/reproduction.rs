@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::agreement::Group;
-use crate::answer::{Answer, whole_tally};
+use crate::answer::{Answer, Tally};
 use crate::entry::Subject;
 use crate::figures::design::DesignEdges;
 use crate::multiverse;
@@ -80,7 +80,7 @@ impl Reproduction {
         for (i, _) in self.programmes().enumerate() {
             let name =
                 if self.second.is_none() { String::new() } else { capital(self.column(i)) + ": " };
-            let _ = writeln!(out, "{name}{}\n", whole_tally(&quadrotor, i, QUADROTOR));
+            let _ = writeln!(out, "{name}{}\n", Tally::of(&quadrotor, i).whole(QUADROTOR));
         }
         let _ = writeln!(out, "## How agreement is measured\n\n{RULES}\n\n## Where we differ");
         differences(&mut out, self, quadrotor.iter().filter(|answer| answer.is_claim));
@@ -97,7 +97,7 @@ impl Reproduction {
             }
         }
         if vessel.iter().any(|answer| answer.absent().is_none()) {
-            let tally = whole_tally(&vessel, 0, THE_VESSEL);
+            let tally = Tally::of(&vessel, 0).whole(THE_VESSEL);
             let _ = writeln!(out, "\n## The vessel\n\n{VESSEL}\n\n{tally}\n");
             differences(&mut out, self, vessel.iter().filter(|answer| answer.is_claim));
             out.push('\n');

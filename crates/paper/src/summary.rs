@@ -1,11 +1,11 @@
-//! The summary that ends a run in a terminal: 80 columns, readable without colour.
+//! The summary that ends a run in a terminal: readable without colour.
 
 use std::fmt::Write as _;
 
 use backcut_report::{ReportError, states_line};
 use backcut_text::escape::plain;
 use backcut_text::format::estimate;
-use backcut_text::{COLUMNS, wrapped};
+use backcut_text::wrapped;
 
 use crate::Reproduction;
 use crate::agreement::agreement;
@@ -13,8 +13,9 @@ use crate::compare::ours;
 use crate::words::published;
 
 impl Reproduction {
-    /// Ours and the paper's for every claim that a study answers; its contrasts alone if it answers none.
-    pub fn summary(&self, study: &str) -> Result<String, ReportError> {
+    /// Ours and the paper's for every claim that a study answers; its contrasts alone if it answers none; in lines of at most so
+    /// many columns.
+    pub fn summary(&self, study: &str, columns: usize) -> Result<String, ReportError> {
         let tables = self.results.one(Some(study))?;
         let mut body = String::new();
         for entry in &self.paper.claims {
@@ -24,7 +25,7 @@ impl Reproduction {
             }
             let unit =
                 if entry.unit == "ratio" { String::new() } else { format!(" ({})", entry.unit) };
-            body += &wrapped(&format!("{}: {}", entry.id, entry.text), COLUMNS, 4);
+            body += &wrapped(&format!("{}: {}", entry.id, entry.text), columns, 4);
             let paper = entry
                 .paper
                 .map_or_else(|| "no number".to_owned(), |p| published(p, entry.interval));
@@ -33,12 +34,12 @@ impl Reproduction {
             let verdict = ours.verdict.as_ref().map_or_else(String::new, |v| format!("; {v}"));
             let words = agreement(&self.results, entry, &ours).words;
             let line = format!("    {words}; {}{verdict}; {}", ours.status, ours.place());
-            body += &wrapped(&plain(&line), COLUMNS, 4);
+            body += &wrapped(&plain(&line), columns, 4);
         }
         if body.is_empty() {
-            return backcut_report::summary(&self.results, study);
+            return backcut_report::summary(&self.results, study, columns);
         }
-        let states = wrapped(&states_line(tables), COLUMNS, 2);
+        let states = wrapped(&states_line(tables), columns, 2);
         Ok(format!("{states}\n    {:<33}  the paper's\n{body}", "ours"))
     }
 }

@@ -18,10 +18,10 @@ fn a_single_small_study_makes_a_page_that_names_what_is_absent() {
         assert!(html.contains(&format!("<li><b>{absent}</b>: study")), "{absent}");
     }
     assert!(html.contains("No ledger was collected"));
-    let text = results.summary("quick").unwrap();
+    let text = results.summary("quick", 80).unwrap();
     assert!(text.contains("C5 cost") && text.contains("H1"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(results.summary("c5").is_err());
+    assert!(results.summary("c5", 80).is_err());
 }
 
 #[test]

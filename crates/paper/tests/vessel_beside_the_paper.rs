@@ -162,7 +162,7 @@ fn the_vessel_has_a_section_of_its_own_only_where_it_was_measured() {
     let (quadrotor, rest) = text.split_once("## The vessel").unwrap();
     assert!(!quadrotor.contains("| B1 ") && rest.contains("| B1 difference, full |"));
     for study in ["b1", "b2", "b3", "b7", "d1", "e6"] {
-        let summary = with.summary(study).unwrap();
+        let summary = with.summary(study, 80).unwrap();
         assert!(summary.contains("the paper's"), "{summary}");
         assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
     }

@@ -97,7 +97,7 @@ fn every_figure_names_the_study_s_own_arms_conditions_and_units() {
 #[test]
 fn an_arm_has_one_colour_on_a_page() {
     let (_folder, results) = open(&["pendulum", "second"]);
-    let palette = results.palette();
+    let palette = results.palette(results.one(Some("pendulum")).unwrap());
     for name in ["endpoints", "curves"] {
         for study in ["pendulum", "second"] {
             for key in figure(&results, name, Some(study)).unwrap().legend {
@@ -126,7 +126,7 @@ fn the_page_opens_with_the_study_and_holds_everything() {
         }
         assert!(made.rows.iter().all(|row| row.len() == made.columns.len()), "{name}");
     }
-    let text = summary(&results, "pendulum").unwrap();
+    let text = summary(&results, "pendulum", 80).unwrap();
     assert!(text.contains("steady price: 0.200") && text.contains("supported"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

@@ -9,7 +9,7 @@ use backcut_draw::{Drawing, Mark, Rows, Series};
 use backcut_text::format::Digits;
 
 use crate::family::{Report, Row};
-use crate::text::{digits_of, short};
+use crate::text::{digits_of, name_width, short};
 
 /// The axis: a range of values mapped onto a range of places.
 struct Axis {
@@ -41,7 +41,9 @@ impl Axis {
 
 /// The plot in characters, at most `columns` wide.
 pub fn terminal(report: &Report, columns: usize) -> String {
-    let name = report.rows.iter().map(|row| short(&row.name).chars().count()).max().unwrap_or(0);
+    let most = name_width(report, columns);
+    let short = |row: &Row| short(&row.name, most);
+    let name = report.rows.iter().map(|row| short(row).chars().count()).max().unwrap_or(0);
     let width = columns.saturating_sub(name + 1).max(20);
     let axis = Axis::of(report);
     let at = |value: f64| (axis.place(value) * (width - 1) as f64).round() as usize;
@@ -59,7 +61,7 @@ pub fn terminal(report: &Report, columns: usize) -> String {
         }
         cells[at(row.estimate)] = 'o';
         let cells: String = cells.into_iter().collect();
-        let _ = writeln!(text, "{:name$} {}", short(&row.name), cells.trim_end());
+        let _ = writeln!(text, "{:name$} {}", short(row), cells.trim_end());
     }
     let digits = Digits::of_range(axis.low, axis.high);
     let (low, high) = (digits.number(axis.low), digits.number(axis.high));
@@ -83,12 +85,13 @@ pub fn svg(report: &Report, title: &str) -> String {
             open: true,
             text: format!("{}: {note}", row.name),
         };
-        backcut_draw::Row { name: row.name.clone(), note, marks: vec![mark] }
+        backcut_draw::Row { name: row.name.clone(), note, marks: vec![mark], band: None }
     };
     let rows: Vec<_> = report.rows.iter().map(row).collect();
     let margin = report.margin.map(|margin| (margin, format!("margin {margin}")));
     let rules: Vec<(f64, String)> = [(0.0, "0".to_owned())].into_iter().chain(margin).collect();
-    let panel = Rows { title: "", axis: "estimate", rules: &rules, rows: &rows }.panel();
+    let panel =
+        Rows { title: "", axis: "estimate", rules: &rules, rows: &rows, reach: None }.panel();
     let caption = "Estimates with their pointwise intervals (thick) and their family's (thin).";
     Drawing {
         title: title.to_owned(),

@@ -1,4 +1,4 @@
-//! A report as plain text that fits 80 columns and can be pasted into an appendix.
+//! A report as plain text that fits 80 columns and can be pasted into an appendix, or a wider terminal.
 //!
 //! Estimates and tests are two stacked tables: side by side they would not fit, and they answer different
 //! questions. Digits follow the interval's width (three digits of it), because more would
@@ -13,19 +13,25 @@ use crate::family::{Bound, Report, Row};
 use crate::forest;
 use crate::signflip::TIE_TOLERANCE;
 
-/// The longest name a table shows; the full one stands in the list of contrasts.
+/// The longest name a table of 80 columns shows; the full one stands in the list of contrasts.
 const NAME: usize = 18;
 
 /// The whole report: contrasts, estimates, tests, forest plot, reasons, notes.
 pub fn render(report: &Report, title: &str) -> String {
+    render_in(report, title, COLUMNS)
+}
+
+/// The same for a terminal of so many columns; less than 80 are taken as 80.
+pub fn render_in(report: &Report, title: &str, columns: usize) -> String {
+    let columns = columns.max(COLUMNS);
     let mut text = String::new();
     let sections = [
-        heading(report, title),
-        estimates(report),
-        tests(report),
-        forest::terminal(report, COLUMNS),
-        reasons(report),
-        footer(report),
+        heading(report, title, columns),
+        estimates(report, columns),
+        tests(report, columns),
+        forest::terminal(report, columns),
+        reasons(report, columns),
+        footer(report, columns),
     ];
     for section in sections {
         if !text.is_empty() {
@@ -36,7 +42,7 @@ pub fn render(report: &Report, title: &str) -> String {
     text
 }
 
-fn heading(report: &Report, title: &str) -> String {
+fn heading(report: &Report, title: &str, columns: usize) -> String {
     let mut text = String::new();
     let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     let mut line = format!("{title}: {}", plural(report.sources, "source"));
@@ -53,7 +59,7 @@ fn heading(report: &Report, title: &str) -> String {
     if let Some(margin) = report.margin {
         let _ = write!(line, ", noninferiority margin {margin}");
     }
-    text += &wrapped(&line, COLUMNS, 0);
+    text += &wrapped(&line, columns, 0);
     text.push_str(match report.bound {
         Bound::TwoSided => "deciding endpoints: two-sided simultaneous, at alpha / (2M)\n",
         Bound::OneSided => "deciding endpoints: one-sided, at alpha / M\n",
@@ -65,26 +71,26 @@ fn heading(report: &Report, title: &str) -> String {
             None => "",
         };
         let line = format!("  {} = {}{direction}", row.name, row.expression);
-        text += &wrapped(&line, COLUMNS, 6);
+        text += &wrapped(&line, columns, 6);
     }
     text
 }
 
-fn estimates(report: &Report) -> String {
+fn estimates(report: &Report, columns: usize) -> String {
     let level =
         format!("{}% interval", trim_zeros(&format!("{:.1}", 100.0 * (1.0 - report.alpha))));
     let family = match report.bound {
         Bound::TwoSided => format!("family (M = {})", report.family_size),
         Bound::OneSided => format!("one-sided (M = {})", report.family_size),
     };
-    let name = name_width(report);
+    let name = name_width(report, columns);
     let mut text = format!("{:name$} {:>11}  {level:<23}  {family}\n", "contrast", "estimate");
     for row in &report.rows {
         let digits = digits_of(row);
         let _ = writeln!(
             text,
             "{:name$} {:>11}  {:<23}  {}",
-            short(&row.name),
+            short(&row.name, name),
             digits.number(row.estimate),
             digits.interval(row.pointwise),
             digits.interval(row.family)
@@ -93,8 +99,8 @@ fn estimates(report: &Report) -> String {
     text
 }
 
-fn tests(report: &Report) -> String {
-    let name = name_width(report);
+fn tests(report: &Report, columns: usize) -> String {
+    let name = name_width(report, columns);
     let agree = if report.margin.is_some() { "below" } else { "agree" };
     let fixed = format!(
         "{:name$} {agree:>7} {:>8} {:>8} {:<12} ",
@@ -105,22 +111,22 @@ fn tests(report: &Report) -> String {
     for row in &report.rows {
         let line = format!(
             "{:name$} {:>7} {:>8} {:>8} {:<12} ",
-            short(&row.name),
+            short(&row.name, name),
             format!("{}/{}", row.agreeing, row.n),
             p_value(row.exact.p),
             p_value(row.adjusted_p),
             row.status,
         );
-        text += &wrapped(&format!("{line}{}", row.verdict), COLUMNS, indent);
+        text += &wrapped(&format!("{line}{}", row.verdict), columns, indent);
     }
     text
 }
 
-fn reasons(report: &Report) -> String {
+fn reasons(report: &Report, columns: usize) -> String {
     let mut text = String::new();
     for row in &report.rows {
         let line = format!("{}: {}; {}.", row.name, row.verdict, row.reason);
-        text += &wrapped(&line, COLUMNS, 2);
+        text += &wrapped(&line, columns, 2);
         let digits = digits_of(row);
         let out = &row.leave_one_out;
         let mut detail = format!(
@@ -131,15 +137,15 @@ fn reasons(report: &Report) -> String {
         if let (Some(p), true) = (row.sign_test_p, row.agreeing + row.at == row.n) {
             let _ = write!(detail, "; all agree, sign test p {}", p_value(p));
         }
-        text += &wrapped(&detail, COLUMNS, 2);
+        text += &wrapped(&detail, columns, 2);
     }
     text
 }
 
-fn footer(report: &Report) -> String {
+fn footer(report: &Report, columns: usize) -> String {
     let mut text = String::new();
     for note in &report.notes {
-        text += &wrapped(&format!("note: {note}"), COLUMNS, 6);
+        text += &wrapped(&format!("note: {note}"), columns, 6);
     }
     if report.draws == 0 {
         return text;
@@ -150,7 +156,7 @@ fn footer(report: &Report) -> String {
              sign-flip ties within {TIE_TOLERANCE:e} of the sum of absolute values.",
             report.draws, report.unit_name, report.seed, report.generator
         ),
-        COLUMNS,
+        columns,
         0,
     );
     text
@@ -161,17 +167,18 @@ pub(crate) fn digits_of(row: &Row) -> Digits {
     Digits::of_range(row.pointwise[0], row.pointwise[1])
 }
 
-fn name_width(report: &Report) -> usize {
+/// How wide the column of names is: as the longest, as far as there is room beside the tests.
+pub(crate) fn name_width(report: &Report, columns: usize) -> usize {
     let longest = report.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-    longest.clamp(8, NAME)
+    longest.clamp(8, NAME + columns.saturating_sub(COLUMNS) / 2)
 }
 
-/// A name cut to the table's width.
-pub(crate) fn short(name: &str) -> String {
-    if name.chars().count() <= NAME {
+/// A name cut to a width.
+pub(crate) fn short(name: &str, width: usize) -> String {
+    if name.chars().count() <= width {
         return name.to_owned();
     }
-    name.chars().take(NAME - 1).chain(['…']).collect()
+    name.chars().take(width - 1).chain(['…']).collect()
 }
 
 fn trim_zeros(number: &str) -> &str {
@@ -194,13 +201,21 @@ mod tests {
         let report = FamilyParams::new(contrasts).check().unwrap().run(&table).unwrap();
         let text = render(&report, "table.csv");
         assert_eq!(text, include_str!("../tests/data/report.txt"), "{text}");
+        let wide = render_in(&report, "table.csv", 140);
+        let longest = wide.lines().map(|line| line.chars().count()).max();
+        assert!(longest.is_some_and(|longest| (100..=140).contains(&longest)), "{wide}");
+        assert!(
+            wide.contains("\na name that is longer than any column "),
+            "names have room: {wide}"
+        );
+        assert_eq!(render_in(&report, "table.csv", 20), text, "never narrower than a page");
     }
 
     #[test]
     fn a_name_is_cut_only_if_it_is_too_long() {
         let name = |length: usize| "é".repeat(length);
-        assert_eq!(short(&name(NAME)), name(NAME));
-        assert_eq!(short(&name(NAME + 1)), name(NAME - 1) + "…");
+        assert_eq!(short(&name(NAME), NAME), name(NAME));
+        assert_eq!(short(&name(NAME + 1), NAME), name(NAME - 1) + "…");
         assert_eq!(trim_zeros("95.0"), "95");
         assert_eq!(trim_zeros("97.5"), "97.5");
     }

@@ -175,7 +175,8 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
             return print_document(reproduction(results)?.markdown());
         }
         What::Summary { results, study } => {
-            let summary = reproduction(results)?.summary(study).told_after("failed to ")?;
+            let summary =
+                reproduction(results)?.summary(study, look::columns()).told_after("failed to ")?;
             return print_judged(summary, VERDICTS);
         }
         What::List { results } => return print(&list(results.as_deref())?),
@@ -201,8 +202,11 @@ pub fn reproduction(folder: &Path) -> anyhow::Result<Reproduction> {
 fn figure(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Drawing> {
     let made = if backcut_paper::FIGURES.iter().any(|(known, _)| *known == name) {
         reproduction(folder)?.figure(name)
-    } else {
+    } else if backcut_report::FIGURES.iter().any(|(known, _)| *known == name) {
         backcut_report::figure(&open(folder)?, name, study)
+    } else {
+        let known = backcut_report::FIGURES.iter().chain(backcut_paper::FIGURES);
+        Err(ReportError::unknown("figure", name, known.map(|(known, _)| *known)))
     };
     made.told_after("failed to ")
 }

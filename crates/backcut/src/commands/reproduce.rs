@@ -16,7 +16,7 @@ use super::study::run::{run_study, stop_on_signals};
 use super::study::{OUT, load};
 use crate::common::{jobs, print_judged, write};
 use crate::exit::{Told as _, Verdict, user};
-use crate::look::VERDICTS;
+use crate::look::{self, VERDICTS};
 use crate::say::{note, outln};
 
 /// Options of `backcut reproduce`.
@@ -90,12 +90,13 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let results: Reproduction = reproduction(&args.out.join("tables"))?;
     for name in &names {
         outln!()?;
-        print_judged(results.summary(name).told_after("failed to ")?, VERDICTS)?;
+        print_judged(results.summary(name, look::columns()).told_after("failed to ")?, VERDICTS)?;
     }
     if names == QUICK {
         outln!()?;
-        outln!("Four sources are a look, not a test: the exact test can not go below 0.125, so")?;
-        outln!("every row is descriptive. The paper's own budget: backcut reproduce --full")?;
+        outln!(
+            "Four sources are a look, not a test: the exact test cannot go below 0.125, so every row is descriptive. The paper's own budget: backcut reproduce --full"
+        )?;
     }
     let html = results.page(None).told_after("failed to ")?;
     let path = args.out.join("report.html");

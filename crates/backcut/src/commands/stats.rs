@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::common::{print_json, print_judged, write};
 use crate::exit::{Told as _, Verdict, user};
-use crate::look::VERDICTS;
+use crate::look::{self, VERDICTS};
 
 const EXAMPLES: &str = "\
 Contrasts are expressions over bracketed cells; a cell is a column, or arm@condition of a long table:
@@ -276,7 +276,7 @@ fn plans(args: &Args, family: &Family, table: &SourceTable) -> Result<Vec<NamedP
 }
 
 fn plain(judged: &Judged, title: &str) -> String {
-    let mut output = text::render(&judged.report, title);
+    let mut output = text::render_in(&judged.report, title, look::columns());
     for plan in &judged.plans {
         output.push_str(&plan.sentence());
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backcut_draw::{Drawing, Key, Mark, Row, Rows, Series};
+use backcut_draw::{Drawing, Key, Mark, Panel, Row, Rows, Series, reach_of};
 use backcut_report::ReportError;
 use backcut_report::data::Data;
 use backcut_text::format::{estimate, fixed};
@@ -31,7 +31,9 @@ pub fn draw(beside: &Reproduction) -> Result<Drawing, ReportError> {
     let answers: Vec<Answer<'_>> =
         beside.answers(Subject::Quadrotor).into_iter().filter(|answer| answer.is_claim).collect();
     let mut data = Data::default();
-    let (mut rows, mut counts, mut beyond) = (Vec::new(), String::new(), 0);
+    // What is told apart from the paper's stands in the first panel, what is not in the second.
+    let mut rows: [Vec<Row>; 2] = [Vec::new(), Vec::new()];
+    let (mut counts, mut beyond) = (String::new(), 0);
     for group in Group::ALL {
         let mut of_group: Vec<&Answer<'_>> = answers
             .iter()
@@ -44,25 +46,34 @@ pub fn draw(beside: &Reproduction) -> Result<Drawing, ReportError> {
         of_group.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
         let title = format!("{} ({})", group.title(), of_group.len());
         let _ = write!(counts, "{}{title}", if counts.is_empty() { "" } else { ", " });
-        rows.push(Row { name: title.to_uppercase(), note: String::new(), marks: Vec::new() });
-        for answer in of_group {
-            rows.push(row(beside, answer, &mut data, &mut beyond));
-        }
+        let own = &mut rows[usize::from(!matches!(group, Group::Otherwise | Group::Apart))];
+        let (note, marks) = (String::new(), Vec::new());
+        own.push(Row { name: title.to_uppercase(), note, marks, band: None });
+        own.extend(of_group.iter().map(|answer| row(beside, answer, &mut data, &mut beyond)));
     }
-    if rows.is_empty() {
+    if rows.iter().all(Vec::is_empty) {
         let why = "no claim has an interval here and in the paper".to_owned();
         return Err(ReportError::missing(NAME, why));
     }
     let absent = answers.iter().filter(|answer| answer.absent().is_some()).count();
     let drawn = answers.iter().filter(|a| a.absent().is_none() && yardstick(a).is_some()).count();
     let others = answers.len() - absent - drawn;
-    let rules = [(-0.5, String::new()), (0.0, "the paper's".to_owned()), (0.5, String::new())];
+    let rules = [(0.0, String::new())];
     let axis = "ours minus the paper's, in widths of its interval";
-    let panel = Rows { title: "Claims by agreement", axis, rules: &rules, rows: &rows }.panel();
+    let reach = Some(reach_of(&rows.concat(), &rules));
+    let panels: Vec<Panel> = rows
+        .iter()
+        .zip(["Told apart from the paper's", "Not told apart"])
+        .filter(|(rows, _)| !rows.is_empty())
+        .map(|(rows, of)| {
+            let panel = Rows { title: "", axis, rules: &rules, rows, reach }.panel();
+            Panel { title: of.to_owned(), ..panel }
+        })
+        .collect();
     let mut legend: Vec<Key> = (0..beside.programmes().count())
         .map(|i| Key::mark(OURS[i.min(1)], beside.column(i)))
         .collect();
-    legend.push(Key::open(Series::GREY, "the paper's"));
+    legend.push(Key::band("the paper's interval, its mean the line"));
     let edge = if beyond == 0 {
         String::new()
     } else {
@@ -73,13 +84,14 @@ pub fn draw(beside: &Reproduction) -> Result<Drawing, ReportError> {
     Ok(Drawing {
         title: "Ours and the paper's, claim by claim".into(),
         caption: format!(
-            "{counts}. Bars are pointwise 95% intervals around each mean; whether two are told apart is decided by the \
+            "{counts}. At the right of a row: how many widths of the paper's interval ours lies above it. Bars are pointwise 95% \
+             intervals around each mean; whether two are told apart is decided by the \
              interval of their difference, not by overlap. Not drawn: {others} claims without an interval in the paper or with \
              no sizes to compare, and {absent} that have no value here.{edge}{}",
             data.gap_sentence()
         ),
         legend,
-        panels: vec![panel],
+        panels,
         alt: "One row per claim: ours with its interval beside the paper's, in widths of the paper's interval, grouped by agreement.".into(),
         csv: data.csv(),
     })
@@ -121,16 +133,15 @@ fn row(beside: &Reproduction, answer: &Answer<'_>, data: &mut Data, beyond: &mut
             wide: ours.pointwise.map(|ends| ends.map(|end| cut(place(end)))),
             narrow: None,
             open: false,
-            text: format!("{}: {name} {}; {}", entry.id, our_text(entry, ours), agreement.words),
+            text: format!(
+                "{}: {name} {}; {}; the paper's {}",
+                entry.id,
+                our_text(entry, ours),
+                agreement.words,
+                estimate(paper, Some(ends))
+            ),
         });
     }
-    marks.push(Mark {
-        series: Series::GREY,
-        value: 0.0,
-        wide: Some(ends.map(|end| cut(place(end)))),
-        narrow: None,
-        open: true,
-        text: format!("{}: the paper's {}", entry.id, estimate(paper, Some(ends))),
-    });
-    Row { name: entry.id.clone(), note: notes.join(" / "), marks }
+    let band = Some(ends.map(|end| cut(place(end))));
+    Row { name: entry.id.clone(), note: notes.join(" / "), marks, band }
 }

@@ -186,7 +186,28 @@ pub fn write_study(
     }
 }
 
-/// Two candidates of a calibration, and two claims in every universe of the multiverse.
+/// What the multiverse asks in every universe.
+const CLAIMS: [&str; 17] = [
+    "H1",
+    "H2",
+    "H3",
+    "cost at 0.05",
+    "cost at 0.20",
+    "cost, hidden",
+    "late is cheaper at 0.20",
+    "late is cheaper, hidden",
+    "SEG-2 at 0.20",
+    "SEG-2, hidden",
+    "SEG-8 at 0.20",
+    "SEG-8, hidden",
+    "A4",
+    "A6",
+    "masking hurts FF at 0.20",
+    "masking hurts F_SG less at 0.20",
+    "value grows more than cost",
+];
+
+/// Two candidates of a calibration, and every claim in every universe of the multiverse.
 fn write_second(folder: &Path) {
     let conditions = ["0.00", "0.05", "0.20", "0.30", "hidden"];
     let arms = ["a.FF", "a.w1", "b.FF", "b.w1"];
@@ -202,14 +223,19 @@ fn write_second(folder: &Path) {
     write_study(folder, &study, &[]);
     let mut text = "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size,unadjusted_p,adjusted_p,floor,agreeing,verdict,status,why\n".to_owned();
     for universe in 1..=24 {
-        for claim in ["H1", "H2"] {
+        for (i, claim) in CLAIMS.into_iter().enumerate() {
             let name = format!("u{universe:02}");
-            let mean = 0.2 + wobble(&[&name, claim]);
+            // From claims that hold everywhere to claims that hold nowhere.
+            let mean = 0.9 - 0.1 * i as f64 + wobble(&[&name, claim]);
             let (lower, upper) = (mean - 0.4, mean + 0.4);
-            let verdict = if lower > 0.0 { "supported" } else { "unresolved" };
+            let verdict = match (lower > 0.0, upper < 0.0) {
+                (true, _) => "supported",
+                (_, true) => "contradicted",
+                _ => "unresolved",
+            };
             let _ = writeln!(
                 text,
-                "{name}: H1-H3,{claim},[{name}.w1@0.20],positive,8,{mean},{lower},{upper},two-sided,0.05,3,0.01,0.03,0.02,8,{verdict},prespecified,because"
+                "{name}: H1-H3,\"{claim}\",[{name}.w1@0.20],positive,8,{mean},{lower},{upper},two-sided,0.05,3,0.01,0.03,0.02,8,{verdict},prespecified,because"
             );
         }
     }

@@ -31,7 +31,7 @@ pub struct Line<'a> {
 }
 
 pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportError> {
-    let palette = results.palette();
+    let palette = results.palette(study);
     let line = |arm| Line { arm, label: arm, series: palette.series(arm), parent: None };
     let lines: Vec<Line<'_>> = study.arms_in_order().into_iter().map(line).collect();
     let mut panels = Panels::new(study, study.error_words(), &lines);

@@ -39,7 +39,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
         let why = format!("no trained unit of {} is done", study.name);
         return Err(ReportError::missing(NAME, why));
     }
-    let (palette, words) = (results.palette(), study.error_words());
+    let (palette, words) = (results.palette(study), study.error_words());
     let mut data = Data::default();
     for condition in study.conditions() {
         for arm in study.arms_in_order() {

@@ -103,8 +103,14 @@ fn panel(title: &str, judged: &[&Judged]) -> Panel {
             open: row.status.status < Status::Prespecified,
             text,
         };
-        Row { name: row.contrast.clone(), note: estimate(mean, row.interval()), marks: vec![mark] }
+        Row {
+            name: row.contrast.clone(),
+            note: estimate(mean, row.interval()),
+            marks: vec![mark],
+            band: None,
+        }
     };
     let rows: Vec<Row> = judged.iter().map(row).collect();
-    Rows { title, axis: "estimate", rules: &[(0.0, String::new())], rows: &rows }.panel()
+    Rows { title, axis: "estimate", rules: &[(0.0, String::new())], rows: &rows, reach: None }
+        .panel()
 }

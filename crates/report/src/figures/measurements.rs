@@ -34,7 +34,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     let mut panels: Vec<Panel> = Vec::new();
     let mut legend: Vec<&str> = Vec::new();
     let names = all.iter().flat_map(|q| (0..WORDS.len()).flat_map(|along| q.names(along)));
-    let palette = results.palette().and(names);
+    let palette = results.palette(study).and(names);
     for quantity in &all {
         if quantity.means.is_empty() {
             data.gap(format!("{}, which has no value", quantity.name));
@@ -176,9 +176,9 @@ impl<'a, 's> Chart<'a, 's> {
                 text: words(e, &Self::what(place), ""),
             };
             let name = if name.is_empty() { "none" } else { name };
-            Row { name: name.to_owned(), note, marks: here.iter().map(mark).collect() }
+            Row { name: name.to_owned(), note, marks: here.iter().map(mark).collect(), band: None }
         };
         let rows: Vec<Row> = names.iter().take(ROWS).map(row).collect();
-        Rows { title, axis: self.quantity.name, rules: &[], rows: &rows }.panel()
+        Rows { title, axis: self.quantity.name, rules: &[], rows: &rows, reach: None }.panel()
     }
 }

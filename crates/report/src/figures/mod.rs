@@ -13,7 +13,7 @@ mod quantity;
 pub(crate) use endpoints::cells;
 pub(crate) use quantity::quantities;
 
-use backcut_draw::{Drawing, Palette};
+use backcut_draw::{Drawing, Palette, Series};
 
 use crate::error::ReportError;
 use crate::results::{Results, Study, distinct};
@@ -53,9 +53,15 @@ impl Results {
         }
     }
 
-    /// Colours and marks of all arms: the same arm has the same on a whole page.
-    pub fn palette(&self) -> Palette {
-        Palette::of_arms(self.studies().flat_map(Study::arms_in_order))
+    /// Colours and marks for a study: the same arm has the same on a whole page, unless the page has more arms than there
+    /// are marks; then only cuts do.
+    pub fn palette(&self, study: &Study) -> Palette {
+        let all = Palette::of_arms(self.studies().flat_map(Study::arms_in_order));
+        let own = study.arms_in_order();
+        if own.iter().all(|arm| all.series(arm) != Series::GREY) {
+            return all;
+        }
+        Palette::of_arms(own)
     }
 }
 

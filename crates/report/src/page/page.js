@@ -49,7 +49,11 @@
   document.addEventListener("focusin", show);
   document.addEventListener("focusout", function () { tip.hidden = true; });
   document.addEventListener("scroll", function () { tip.hidden = true; }, { passive: true });
-  // A figure is one stop of the Tab key; arrows go through its marks.
+  // A figure is one stop of the Tab key; arrows go through its marks, whose values are their names.
+  document.querySelectorAll("path[tabindex]").forEach(function (mark) {
+    mark.setAttribute("role", "img");
+    mark.setAttribute("aria-label", mark.getAttribute("data-v"));
+  });
   document.addEventListener("keydown", function (event) {
     if (event.key === "Escape") { tip.hidden = true; return; }
     var step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

@@ -7,6 +7,7 @@ use backcut_tables::UnitState;
 use super::Table;
 use crate::escape::csv;
 use crate::results::Study;
+use crate::summary::states_line;
 
 /// More rows than this go to the CSV only.
 const SHOWN: usize = 100;
@@ -16,10 +17,10 @@ pub fn units(studies: &[&Study]) -> Table {
     let mut rows = Vec::new();
     let mut summary = Vec::new();
     for study in studies {
-        let states = study.states();
-        let total: usize = states.values().sum();
-        let words: Vec<String> = states.iter().map(|(s, n)| format!("{n} {s}")).collect();
-        summary.push(format!("{}: {total} units ({})", study.name, words.join(", ")));
+        // Studies that only judge what others ran have none.
+        if !study.states().is_empty() {
+            summary.push(states_line(study));
+        }
         for unit in &study.units {
             // The start of its hash, which finds it: pages hold this file.
             let unit_id: String = unit.unit.to_string().chars().take(16).collect();
@@ -58,7 +59,7 @@ pub fn units(studies: &[&Study]) -> Table {
     rows.sort_by_key(|(state, _)| (*state != UnitState::Failed, state.word()));
     rows.truncate(SHOWN);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    let mut notes = summary;
+    let mut notes = if summary.is_empty() { vec![] } else { vec![summary.join("; ") + "."] };
     if count == 0 {
         notes.push("Every unit is done.".into());
     } else if count > SHOWN {

@@ -42,9 +42,11 @@ impl Dots {
             name: name.clone(),
             note: String::new(),
             marks: self.series.iter().zip(points).filter_map(mark).collect(),
+            band: None,
         };
         let rows: Vec<Row> = self.rows.iter().map(row).collect();
-        let panel = Rows { title: "", axis: "", rules: &[(0.0, String::new())], rows: &rows };
+        let panel =
+            Rows { title: "", axis: "", rules: &[(0.0, String::new())], rows: &rows, reach: None };
         drawing(&self.title, &palette, &self.series, panel.panel(), |s, n| Key::mark(s, n))
     }
 }

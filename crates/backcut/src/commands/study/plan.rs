@@ -81,19 +81,25 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let title = format!("{}: {}", study.name, escape::plain(&study.title));
     outln!("{}", wrapped(&title, columns(), 2))?;
-    let width = study.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0).max(10);
-    for arm in &study.arms {
+    let worlds = Universes::of(&study);
+    let shown = study.arms.iter().filter(|arm| worlds.shows(arm.name.split_once('.')));
+    let name = |arm: &str| worlds.within(arm.split_once('.'), arm).to_owned();
+    let width = shown.clone().map(|arm| name(&arm.name).chars().count()).max().unwrap_or(0).max(10);
+    if worlds.count > 0 {
+        outln!("  in each of {}:", counted(worlds.count, "universe"))?;
+    }
+    for arm in shown {
         let grid = &study.grids[arm.grid];
         let conditions = counted(arm.conditions.len(), "condition");
         let each = format!("{conditions} x {}", counted(grid.sources.len(), "source"));
         let once = arm.shared.as_ref().map(|s| format!("once for all, seed {}", s.seed));
         let often = once.unwrap_or(each);
         let reused = arm.origin.as_ref().map_or(String::new(), |o| format!("  (reused from {o})"));
-        let from = arm
-            .from
-            .map_or(String::new(), |(p, at)| format!(" from {} at {at}", study.arms[p].name));
+        let from = arm.from.map_or(String::new(), |(p, at)| {
+            format!(" from {} at {at}", name(&study.arms[p].name))
+        });
         let cut = if arm.program.is_some() { String::new() } else { arm.cut.to_string() };
-        let lead = format!("  {:<width$} {cut:<6} ", arm.name);
+        let lead = format!("  {:<width$} {cut:<6} ", name(&arm.name));
         let line = format!("{lead}{often}, to update {}{from}{reused}", arm.updates);
         out!("{}", wrapped(&line, columns(), lead.chars().count()))?;
     }
@@ -124,10 +130,14 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     outln!("  disk      about {:.1} MB", total.bytes as f64 / 1e6)?;
     for family in &study.families {
+        let parts = family.table.name.split_once(": ");
+        if !worlds.shows(parts) {
+            continue;
+        }
         let contrasts = counted(family.params.contrasts.len(), "contrast");
         let line = format!(
             "  family    {}: {contrasts}, asks to be {}",
-            escape::plain(&family.table.name),
+            escape::plain(worlds.within(parts, &family.table.name)),
             family.asks
         );
         out!("{}", wrapped(&line, columns(), 12))?;
@@ -144,6 +154,40 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         }
     }
     Ok(Verdict::Fine)
+}
+
+/// A study that was written out for many universes has every arm and family once in each; they are shown once.
+struct Universes<'s> {
+    first: &'s str,
+    count: usize,
+}
+
+impl<'s> Universes<'s> {
+    fn of(study: &'s Study) -> Self {
+        let of_arms = study.arms.iter().filter_map(|arm| Some(arm.name.split_once('.')?.0));
+        let mut names: Vec<&str> = of_arms.collect();
+        let mut families = study.families.iter().map(|family| family.table.name.split_once(": "));
+        // A dot may stand in a cut's name too; a family says whose it is.
+        let is_all = names.len() == study.arms.len()
+            && families.all(|parts| parts.is_some_and(|(universe, _)| names.contains(&universe)));
+        names.dedup();
+        match names.first() {
+            Some(first) if is_all && names.len() > 1 && !study.families.is_empty() => {
+                Self { first, count: names.len() }
+            }
+            _ => Self { first: "", count: 0 },
+        }
+    }
+
+    /// Whether a name that was split at its universe stands for all of them.
+    fn shows(&self, parts: Option<(&str, &str)>) -> bool {
+        self.count == 0 || parts.is_none_or(|(universe, _)| universe == self.first)
+    }
+
+    /// The name without its universe.
+    fn within<'n>(&self, parts: Option<(&'n str, &'n str)>, whole: &'n str) -> &'n str {
+        parts.filter(|_| self.count > 0).map_or(whole, |(_, rest)| rest)
+    }
 }
 
 /// The size of a checkpoint: parameters and two moments, four bytes each, and a header.

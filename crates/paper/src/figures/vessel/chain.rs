@@ -10,8 +10,8 @@ use backcut_stats::quantile::quantiles;
 use backcut_text::format::number;
 
 use super::super::first_of;
-use super::{PRETRAINED, Which, line, part, plot_of, rows};
-use crate::paper::Paper;
+use super::{PRETRAINED, Which, line, needs, part, plot_of, record, rows};
+use crate::paper::{Paper, Published};
 use crate::words::published;
 
 pub const NAME: &str = "vessel-chain";
@@ -93,18 +93,21 @@ fn panel(
     let last = last.fold(f64::NEG_INFINITY, f64::max);
     let values: Vec<f64> =
         lines.iter().flat_map(|(.., points)| points.iter().map(|(_, gain)| *gain)).collect();
-    let published: Vec<(f64, f64)> = [1.0, 288.0]
+    let published: Vec<(f64, Published)> = [1.0, 288.0]
         .into_iter()
         .filter(|lag| *lag <= last)
         .filter_map(|lag| {
             let unit = if lag == 1.0 { "step" } else { "steps" };
-            Some((lag, paper?.claim(&format!("B1 gain, {lag} {unit}"))?.paper?))
+            Some((lag, paper?.claim(&format!("B1 gain, {lag} {unit}"))?.published()?))
         })
         .collect();
     let spans = |ends: [f64; 2]| ends[1] / ends[0] > 8.0;
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let is_wide = spans([least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)]);
-    let all = values.into_iter().chain(published.iter().map(|(_, v)| *v)).chain([1.0]);
+    let all = values
+        .into_iter()
+        .chain(published.iter().flat_map(|(_, theirs)| needs(Some(*theirs))))
+        .chain([1.0]);
     let axis = Axis::Numbers([0.0, last]);
     let mut plot = plot_of(all, is_wide, [title, "lag k (steps of 5 minutes)", "gain"], axis)
         .filter(|_| last.is_finite())?;
@@ -117,9 +120,10 @@ fn panel(
             plot.canvas.mark(*series, x, y, false, &text);
         }
     }
-    for (lag, value) in published {
-        data.value(title, "the paper's median", &format!("k={lag}"), "", value, "ratio");
-        plot.reference(plot.x(lag), value, &format!("the paper's median at k = {lag}"), "");
+    for (lag, theirs) in published {
+        record(data, theirs, [title, "the paper's median", &format!("k={lag}"), "", "ratio"]);
+        let what = format!("the paper's median at k = {lag}");
+        plot.published(plot.x(lag), theirs.0, theirs.1, &what, "");
     }
     Some(plot.finish())
 }

@@ -6,8 +6,8 @@ use backcut_report::data::Data;
 use backcut_report::results::{Results, Study};
 
 use super::super::first_of;
-use super::{PRETRAINED, Spread, Which, names, part, plot_of, rows};
-use crate::paper::Paper;
+use super::{PRETRAINED, Spread, Which, names, needs, part, plot_of, record, rows};
+use crate::paper::{Entry, Paper, Published};
 
 pub const NAME: &str = "vessel-gradient";
 const WINDOW: &str = "window ";
@@ -28,7 +28,8 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     ] {
         let mut spreads = Vec::new();
         for (cut, name, credit, series) in CREDITS {
-            let published = paper.claim(&format!("B1 {claim}, {credit}")).and_then(|c| c.paper);
+            let published =
+                paper.claim(&format!("B1 {claim}, {credit}")).and_then(Entry::published);
             let values = of_windows(study, quantity, cut, None);
             spreads.push((name, series, Spread::new(values), published));
         }
@@ -95,7 +96,7 @@ fn of_windows(study: &Study, quantity: &str, cut: &str, over: Option<&str>) -> V
 }
 
 /// Name, colour, values and the paper's median of everything along the bottom.
-type Column<'a> = (&'a str, Series, Option<Spread>, Option<f64>);
+type Column<'a> = (&'a str, Series, Option<Spread>, Option<Published>);
 
 fn panel(
     data: &mut Data,
@@ -105,7 +106,7 @@ fn panel(
     columns: &[Column<'_>],
 ) -> Option<Panel> {
     let values = columns.iter().flat_map(|(_, _, spread, _)| spread).flat_map(Spread::numbers);
-    let published = columns.iter().filter_map(|(.., published)| *published);
+    let published = columns.iter().flat_map(|(.., published)| needs(*published));
     let all: Vec<f64> = values.collect();
     if all.is_empty() {
         data.gap(title.to_owned());
@@ -120,9 +121,9 @@ fn panel(
         let [left, middle] = [-0.12, 0.08].map(|share| plot.slot(i, share));
         spread.dots(&mut plot, *series, left, name, "");
         spread.middle(&mut plot, *series, middle, name, "");
-        if let Some(value) = published {
-            data.value(title, name, "", "the paper's median", *value, "ratio");
-            plot.reference(plot.slot(i, 0.22), *value, "the paper's median", "");
+        if let Some(theirs) = published {
+            record(data, *theirs, [title, name, "", "the paper's median", "ratio"]);
+            plot.published(plot.slot(i, 0.22), theirs.0, theirs.1, "the paper's median", "");
         }
     }
     Some(plot.finish())

@@ -7,8 +7,8 @@ use backcut_report::results::{Results, Study};
 
 use super::super::first_of;
 use super::super::quantities::{ALL, INTERACTION, LAYERS};
-use super::{PATHS, Spread, Which, names, part, plot_of, rows};
-use crate::paper::Paper;
+use super::{PATHS, Spread, Which, names, needs, part, plot_of, record, rows};
+use crate::paper::{Paper, Published};
 
 pub const NAME: &str = "vessel-layers";
 const CUT: &str = "FF - FD - KF + KD";
@@ -60,8 +60,8 @@ fn states(study: &Study, layer: &str, paths: &[&str], update: u64) -> Option<Spr
     Spread::new(values)
 }
 
-fn published(paper: &Paper, layer: &str, time: &str) -> Option<f64> {
-    paper.claim(&format!("B2 interaction, {layer}, {time}"))?.paper
+fn published(paper: &Paper, layer: &str, time: &str) -> Option<Published> {
+    paper.claim(&format!("B2 interaction, {layer}, {time}"))?.published()
 }
 
 fn by_layer(data: &mut Data, study: &Study, paper: &Paper) -> Option<Panel> {
@@ -69,13 +69,14 @@ fn by_layer(data: &mut Data, study: &Study, paper: &Paper) -> Option<Panel> {
     let (time, update) = TIMES[3];
     let all = |layer: &str| states(study, layer, &PATHS, update);
     let spreads: Vec<Option<Spread>> = LAYERS.iter().map(|(layer, _)| all(layer)).collect();
-    let theirs: Vec<Option<f64>> =
+    let theirs: Vec<Option<Published>> =
         LAYERS.iter().map(|(layer, _)| published(paper, layer, time)).collect();
     let values: Vec<f64> = spreads.iter().flatten().flat_map(Spread::numbers).collect();
     if values.is_empty() {
         return None;
     }
-    let values = values.into_iter().chain(theirs.iter().flatten().copied()).chain([0.0]);
+    let values =
+        values.into_iter().chain(theirs.iter().flat_map(|theirs| needs(*theirs))).chain([0.0]);
     let along: Vec<&str> = LAYERS.iter().map(|(_, name)| *name).collect();
     let labels = [title, "layer", "|I| / |x_FF|"];
     let mut plot = plot_of(values, false, labels, names(&along))?;
@@ -85,9 +86,9 @@ fn by_layer(data: &mut Data, study: &Study, paper: &Paper) -> Option<Panel> {
         let [left, middle] = [-0.14, 0.1].map(|share| plot.slot(i, share));
         spread.dots(&mut plot, COLOURS[i], left, name, "");
         spread.middle(&mut plot, COLOURS[i], middle, name, "");
-        if let Some(value) = theirs[i] {
-            data.value(title, name, "", "the paper's median", value, "ratio");
-            plot.reference(plot.slot(i, 0.24), value, "the paper's median", "");
+        if let Some(theirs) = theirs[i] {
+            record(data, theirs, [title, name, "", "the paper's median", "ratio"]);
+            plot.published(plot.slot(i, 0.24), theirs.0, theirs.1, "the paper's median", "");
         }
     }
     Some(plot.finish())
@@ -107,7 +108,7 @@ fn along(data: &mut Data, study: &Study, paper: &Paper) -> Option<Panel> {
         }
     }
     let ends = points.iter().flat_map(|(.., spread, theirs)| {
-        spread.middle.into_iter().chain(*theirs).collect::<Vec<f64>>()
+        spread.middle.into_iter().chain(needs(*theirs)).collect::<Vec<f64>>()
     });
     let all: Vec<f64> = ends.collect();
     if all.is_empty() {
@@ -131,9 +132,10 @@ fn along(data: &mut Data, study: &Study, paper: &Paper) -> Option<Panel> {
                 &format!("{name}, before update {}", TIMES[*i].0),
                 "",
             );
-            if let Some(value) = theirs {
-                data.value(title, name, TIMES[*i].0, "the paper's median", *value, "ratio");
-                plot.reference(at, *value, &format!("the paper's median, {name}"), "");
+            if let Some(theirs) = theirs {
+                record(data, *theirs, [title, name, TIMES[*i].0, "the paper's median", "ratio"]);
+                let what = format!("the paper's median, {name}");
+                plot.published(at, theirs.0, theirs.1, &what, "");
             }
         }
     }

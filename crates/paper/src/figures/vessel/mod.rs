@@ -19,6 +19,7 @@ use backcut_tables::rows::MeasurementRow;
 use backcut_text::format::number;
 
 use crate::Reproduction;
+use crate::entry::Published;
 
 impl Reproduction {
     /// Makes a figure of the vessel; nothing if there is none of this name.
@@ -141,6 +142,23 @@ fn plot_of(
     let places = values.iter().map(|value| if is_log { value.log10() } else { *value });
     let y = range(places)?;
     Some(Plot::new(&PlotSpec { title, x, x_label, y, y_is_log: is_log, y_label, height: 230.0 }))
+}
+
+/// What a panel must hold to show a published value.
+fn needs(theirs: Option<Published>) -> impl Iterator<Item = f64> {
+    theirs.into_iter().flat_map(|(value, ends)| ends.into_iter().flatten().chain([value]))
+}
+
+/// Keeps a published value, with its interval, in the data: `[panel, series, condition, what, unit]`.
+fn record(
+    data: &mut Data,
+    (value, interval): Published,
+    [panel, series, condition, what, unit]: [&str; 5],
+) {
+    data.value(panel, series, condition, what, value, unit);
+    for (end, side) in interval.into_iter().flatten().zip(["lower", "upper"]) {
+        data.value(panel, series, condition, &format!("{what}, {side}"), end, unit);
+    }
 }
 
 /// Names along the bottom.

@@ -8,9 +8,9 @@ use backcut_text::format::number;
 
 use super::super::first_of;
 use super::super::quantities::{ALL, PLACEMENT};
-use super::{Spread, Which, names, part, plot_of, rows};
+use super::{Spread, Which, names, needs, part, plot_of, record, rows};
 use crate::compare::ours;
-use crate::paper::Paper;
+use crate::paper::{Entry, Paper};
 use crate::words::published;
 
 pub const NAME: &str = "vessel-placement";
@@ -107,7 +107,7 @@ fn panel(
             } else {
                 format!("B2 placement, {history} history{ending}")
             };
-            let theirs = paper.claim(&claim).and_then(|claim| claim.paper);
+            let theirs = paper.claim(&claim).and_then(Entry::published);
             let quantity = format!("{layer}.{PLACEMENT}");
             let values = percent(states(study, &quantity, pair, ALL, &paths));
             match Spread::new(values) {
@@ -116,9 +116,9 @@ fn panel(
             }
         }
     }
-    let values = columns
-        .iter()
-        .flat_map(|(.., spread, theirs)| spread.numbers().chain(*theirs).collect::<Vec<f64>>());
+    let values = columns.iter().flat_map(|(.., spread, theirs)| {
+        spread.numbers().chain(needs(*theirs)).collect::<Vec<f64>>()
+    });
     let all: Vec<f64> = values.collect();
     if all.is_empty() {
         return None;
@@ -132,9 +132,10 @@ fn panel(
         let [dots, middle] = [left, left + 0.14].map(|share| plot.slot(*i, share));
         spread.dots(&mut plot, *series, dots, &what, "%");
         spread.middle(&mut plot, *series, middle, &what, "%");
-        if let Some(value) = theirs {
-            data.value(title, &what, "", "the paper's median", *value, "%");
-            plot.reference(plot.slot(*i, left + 0.25), *value, "the paper's median", "%");
+        if let Some(theirs) = theirs {
+            record(data, *theirs, [title, &what, "", "the paper's median", "%"]);
+            let x = plot.slot(*i, left + 0.25);
+            plot.published(x, theirs.0, theirs.1, "the paper's median", "%");
         }
     }
     Some(plot.finish())
