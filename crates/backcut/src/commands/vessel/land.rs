@@ -111,6 +111,9 @@ mod tests {
             ("Chukotka, west", 67.0, -179.0, true),
             ("Chukotka, east", 67.0, 179.0, true),
             ("the Bering Sea", 58.0, 179.9, false),
+            // Where a ring that jumps at the date line would leave a streak.
+            ("the Norwegian Sea", 68.8, -8.0, false),
+            ("the Ross Sea", -75.0, -170.0, false),
         ] {
             assert_eq!(is_land(latitude, longitude), is, "{name}");
         }

@@ -204,7 +204,7 @@ fn panel(row: usize, window: &Window, index: usize, ways: &[Way]) -> Panel {
     );
     let mut canvas = Canvas::default();
     let frame = Frame { x: [0.0, PANEL_WIDTH], y: [HEAD - 4.0, HEIGHT] };
-    let land = outlines(pivot[1], frame, |[latitude, east]| {
+    let land = outlines(wrapped(pivot[1]), frame, |[latitude, east]| {
         at(&(RADIUS_KM * pivot[0].cos() * east, RADIUS_KM * (latitude - pivot[0])))
     });
     canvas.region("grid", &land.iter().map(Vec::as_slice).collect::<Vec<_>>());
