@@ -5,7 +5,7 @@ under every cut, bit by bit.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -129,13 +129,17 @@ def carry(cut: str | Cut, h: Any, t: Any, project: Callable[[Any], Any] | None =
     return handed if project is None else project(handed)
 
 
-def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | None = None) -> Reach:
+def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | None = None,
+          updates: Sequence[int] = ()) -> Reach:
     """How far each step's loss reaches into stored states.
 
     `losses(store)` runs a training step and returns the losses of its steps, a vector. Wherever it stores a
     state (a hidden state, a cache entry) for a later step it calls `x = store("h", t, x)` and goes on with what
     comes back: the same number, at which gradients are taken. `t` may be traced, so this works inside
     `lax.scan`. Place `store` where the state is made, before any `stop_gradient`.
+
+    To see a state that is kept across updates, run two of them, count their steps on, and name in `updates` the
+    steps at which another one begins.
     """
     shapes: dict[str, Any] = {}
 
@@ -151,7 +155,11 @@ def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | 
         raise Error(f"the losses have shape {made.shape}\nhint: return one loss per step, as a vector")
     if not shapes:
         raise Error("nothing was stored\nhint: call store(name, t, x) on every state that a later step reads")
-    count = steps or made.shape[0]
+    rows = made.shape[0]
+    if not all(a < b for a, b in zip([0, *updates], [*updates, rows])):
+        raise Error(f"updates that begin at {list(updates)} of {rows} steps\n"
+                    "hint: name the first step of every update but the first, in order")
+    count = steps or rows
     zeros = {name: jnp.zeros((count, *shape.shape), shape.dtype) for name, shape in shapes.items()}
 
     def moved(shift: dict[str, Any]) -> Any:
@@ -163,4 +171,4 @@ def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | 
         flat = np.asarray(slopes[name], np.float64).reshape(made.shape[0], count, -1)
         norms = np.sqrt((flat**2).sum(-1))
         found[name] = np.where(np.tri(*norms.shape, dtype=bool) | (norms > 0), norms, np.nan)
-    return Reach(found)
+    return Reach(found, tuple(updates))

@@ -57,6 +57,17 @@ def test_a_flag_without_effect_is_full():
         found.check("SEG-4")
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_state_that_is_kept_across_updates_is_seen(kept):
+    half = STEPS // 2
+    between = lambda h, t: jax.lax.stop_gradient(h) if t == half - 1 and not kept else h
+    found = reach(recurrent(between), updates=[half])
+    want = "kept across updates (the loss of step 6 reaches step 0" if kept else "full at `h`"
+    assert found.words().startswith(want)
+    with pytest.raises(backcut.Error, match="updates that begin at"):
+        reach(recurrent(between), updates=[STEPS])
+
+
 def test_it_works_inside_scan_and_is_as_strong_as_the_gradient():
     def losses(store):
         def step(h, at):
