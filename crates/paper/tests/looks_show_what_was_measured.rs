@@ -1,4 +1,5 @@
 //! The flight and the ages: distances, shares and movement follow the tables.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
