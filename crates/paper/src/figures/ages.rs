@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn even_shares_are_those_of_counting() {
         // Queries 1 and 2: 1/2 and 1/3 to each position.
-        let near = (1.0 / 2.0 + 1.0 / 3.0) / 2.0;
+        let near = f64::midpoint(1.0 / 2.0, 1.0 / 3.0);
         assert_eq!(even_share("age 0", 2), Some(near));
         assert_eq!(even_share("age 1-2", 2), Some(near + 1.0 / 3.0));
         assert_eq!(even_share("all", 2), None);
