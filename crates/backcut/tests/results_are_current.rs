@@ -57,3 +57,23 @@ fn the_readmes_picture_is_drawn_from_the_tables() {
         "the picture is stale: backcut report figure memory-value results --out docs/figures/memory-value.svg"
     );
 }
+
+#[test]
+fn a_plan_of_many_universes_shows_every_arm_and_family_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let study = "studies/second/multiverse.toml";
+    let output = backcut(&["study", "plan", study, "--no-measure", "--out", out]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("in each of 24 universes"), "{text}");
+    assert_eq!(text.matches("SEG-2  ").count(), 2, "its name and its cut: {text}");
+    assert_eq!(text.matches("H1-H3: 3 contrasts").count(), 1, "{text}");
+}
+
+#[test]
+fn a_figure_that_does_not_exist_is_named_before_a_study_is_asked_for() {
+    let output = backcut(&["report", "figure", "nonsense", "results"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("the figure `nonsense`") && text.contains("memory-value"), "{text}");
+}

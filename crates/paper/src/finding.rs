@@ -132,7 +132,7 @@ fn shortly(costs: &[(&str, f64)]) -> String {
     if rest.is_empty() {
         return String::new();
     }
-    let by = |cost: f64| format!("by {}%", fixed(cost, if cost.abs() < 10.0 { 1 } else { 0 }));
+    let by = |cost: f64| format!("by {}%", fixed(cost, usize::from(cost.abs() < 10.0)));
     let rest: Vec<String> =
         rest.iter().map(|(word, cost)| format!("{} where it is {word}", by(*cost))).collect();
     let last = rest.join(if rest.len() == 1 { "" } else { " and " });

@@ -1,6 +1,6 @@
 //! How far back trained policies look, and how far back their gradients come from.
 
-use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec};
+use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series};
 use backcut_report::data::Data;
 use backcut_report::estimate::{Estimate, Pick};
 use backcut_report::results::{Results, Study, distinct, in_order};
@@ -72,7 +72,7 @@ pub fn attention(results: &Results) -> Result<Drawing, ReportError> {
             study.name,
             data.gap_sentence()
         ),
-        legend: legend().chain([Key::reference("even attention")]).collect(),
+        legend: legend().chain([Key::line(Series::GREY, "even attention")]).collect(),
         panels,
         alt: "Attention probability by how many steps back a position lies, by layer and velocity noise.".into(),
         csv: data.csv(),

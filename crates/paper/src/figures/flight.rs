@@ -50,7 +50,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     Ok(Drawing {
         title: "One reference, flown by policies of two gradients".into(),
         caption: format!(
-            "Study {}, source {source}: the first trajectory of the evaluation panel, neither chosen for what it shows. Above: the \
+            "Study {}, source {source}, the first trajectory of the evaluation panel: neither was chosen for what it shows. Above: the \
              flight seen from above, in metres; a mark moves along each way on the page (a click stops it). Below: the \
              distance from the reference in three dimensions. Both policies fly from the same start through the same noise; \
              they differ in the gradient that they learned from. One flight is a picture, not evidence.{}",

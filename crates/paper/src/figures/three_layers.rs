@@ -20,8 +20,8 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     let mut data = Data::default();
     let mut panels = Vec::new();
     for (title, quantity, label) in [
-        ("Gradient at the first step", RAW_DIFFERENCE, "difference |g - g_FF| / |g_FF|"),
-        ("Update at the first step", UPDATE_DIFFERENCE, "difference |U - U_FF| / |U_FF|"),
+        ("Gradient at the first step", RAW_DIFFERENCE, "|g - g_FF| / |g_FF|"),
+        ("Update at the first step", UPDATE_DIFFERENCE, "|U - U_FF| / |U_FF|"),
     ] {
         let mut series = Vec::new();
         for cut in CUTS {
