@@ -17,7 +17,7 @@ const ROW: f64 = 12.5;
 const NAMES: f64 = 176.0;
 const COUNTS: f64 = 38.0;
 /// Room for the choices' names.
-const CHOICES: f64 = 132.0;
+const CHOICES: f64 = 148.0;
 const SIZE: f64 = 10.5;
 
 pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
