@@ -116,14 +116,15 @@ fn the_multiverse_says_in_how_many_universes_each_claim_holds() {
         text[start..].split("\n## ").next().unwrap().to_owned()
     };
     let text = common::open(folder.path()).markdown();
-    assert_eq!(section(&text).matches(" of 24 universes (supported in ").count(), 2, "{text}");
+    let all = common::CLAIMS.len();
+    assert_eq!(section(&text).matches(" of 24 universes (supported in ").count(), all, "{text}");
+    assert!(section(&text).matches("unresolved in 0,").count() < all, "{text}");
     assert!(text.contains("H1 holds in ") && text.contains(" of 24; most moved by "), "{text}");
     let path = folder.path().join("multiverse/analysis.csv");
     let judged = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, judged.replace("unresolved", "supported")).unwrap();
     let text = common::open(folder.path()).markdown();
-    let all = "universes (supported in 24, unresolved in 0, contradicted in 0)";
-    assert_eq!(section(&text).matches(all).count(), 2, "{text}");
+    assert_eq!(section(&text).matches("unresolved in 0,").count(), all, "{text}");
     std::fs::remove_dir_all(folder.path().join("multiverse")).unwrap();
     let text = common::open(folder.path()).markdown();
     assert!(!text.contains("nobody published"), "{text}");

@@ -155,7 +155,7 @@ fn the_vessel_has_a_section_of_its_own_only_where_it_was_measured() {
     let without = common::open(folder.path()).markdown();
     assert!(!without.contains("## The vessel"));
     assert!(without.contains("(B1 difference, full): study b1 was not collected."));
-    assert!(without.contains("(B4 vessel labels): no study here trains the vessel twice"));
+    assert!(without.contains("(B4 vessel labels): study orderings was not collected."));
     common::vessel::write_vessel(folder.path());
     let with = common::open(folder.path());
     let text = with.markdown();

@@ -187,7 +187,7 @@ pub fn write_study(
 }
 
 /// What the multiverse asks in every universe.
-const CLAIMS: [&str; 17] = [
+pub const CLAIMS: [&str; 17] = [
     "H1",
     "H2",
     "H3",

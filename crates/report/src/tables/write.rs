@@ -24,13 +24,16 @@ const LINE_CHARS: f64 = 75.0;
 /// Columns up to this width are not broken.
 const SHORT_CHARS: f64 = 14.0;
 
-/// Keeps an interval on one line.
+/// Keeps an interval and its unit on one line; what follows may go to the next.
 fn unbroken(cell: &str) -> String {
     let numbers =
         |text: &str| text.chars().all(|c| c.is_ascii_digit() || ".,e \u{2212}".contains(c));
     match cell.split_once('[').and_then(|(mean, rest)| Some((mean, rest.split_once(']')?))) {
         Some((mean, (ends, after))) if numbers(ends) => {
-            format!("{mean}<span class=\"nb\">[{ends}]{after}</span>")
+            let words = after.strip_prefix(' ').unwrap_or(after);
+            let (unit, rest) =
+                after.split_at(after.len() - words.find(' ').map_or(0, |at| words.len() - at));
+            format!("{mean}<span class=\"nb\">[{ends}]{unit}</span>{rest}")
         }
         _ => cell.to_owned(),
     }
@@ -187,6 +190,20 @@ mod tests {
         let (name, title) = ("t".to_owned(), "T".to_owned());
         let columns = cells.iter().map(|_| "head".to_owned()).collect();
         Table { name, title, columns, rows: vec![row; rows], notes: Vec::new(), csv: String::new() }
+    }
+
+    #[test]
+    fn an_interval_keeps_its_unit_and_lets_words_go() {
+        assert_eq!(
+            unbroken("1.2 [1.0, 1.4] km\u{b2} (n = 8)"),
+            "1.2 <span class=\"nb\">[1.0, 1.4] km\u{b2}</span> (n = 8)"
+        );
+        assert_eq!(
+            unbroken("1.2 [1.0, 1.4]; both"),
+            "1.2 <span class=\"nb\">[1.0, 1.4];</span> both"
+        );
+        assert_eq!(unbroken("1.2 [1.0, 1.4]%"), "1.2 <span class=\"nb\">[1.0, 1.4]%</span>");
+        assert_eq!(unbroken("seen [twice]"), "seen [twice]");
     }
 
     /// The shares of the line that the columns take.
