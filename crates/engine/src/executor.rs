@@ -56,7 +56,7 @@ impl<R: Real> Moments<R> {
     }
 }
 
-/// A way to compute. See the [module](self) for what it promises.
+/// A way to compute. See the module for what it promises.
 pub trait Executor<R: Real>: fmt::Debug + Send + Sync {
     /// How it computes, for people: a code path, a device.
     fn describe(&self) -> String;

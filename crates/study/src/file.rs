@@ -1,6 +1,6 @@
 //! Study files as they are written: TOML, every unknown key an error that names the nearest one.
 //!
-//! Nothing is resolved here. [`crate::Study::resolve`] fills defaults, loads reused studies and checks
+//! Nothing is resolved here. The module `resolve` fills defaults, loads reused studies and checks
 //! that what was written can run; the schema for editors is derived from these very types.
 
 use backcut_measure::Measurement;

@@ -1,6 +1,6 @@
 //! Studies: from a file to thousands of runs, frozen beforehand, resumable, verifiable.
 //!
-//! **Does**: reads a study file ([`file`]) and fills every default ([`Study`]); plans its units, each
+//! **Does**: reads a study file ([`mod@file`]) and fills every default ([`Study`]); plans its units, each
 //! once ([`Plan`]); writes predictions into the ledger before results exist ([`commit`]); computes what
 //! is missing, on as many processes and hosts as share the folder ([`runner`], [`claim`]); makes tidy
 //! tables and verdicts ([`collect`], [`analyse`]); checks every hash ([`verify`](mod@verify)) and computes units

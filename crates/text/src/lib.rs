@@ -1,6 +1,6 @@
 //! Words for people: numbers, counts, wrapped lines, hints, and text made harmless.
 //!
-//! **Does**: writes numbers with the digits that matter ([`format`]), breaks lines ([`wrapped`]), finds the name
+//! **Does**: writes numbers with the digits that matter ([`mod@format`]), breaks lines ([`wrapped`]), finds the name
 //! that was meant ([`nearest`]), and makes any string harmless in the document that will hold it ([`escape`]).
 //!
 //! **Refuses**: to know what a number means, and to print anything.
