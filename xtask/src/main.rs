@@ -1,5 +1,6 @@
 //! Developer tasks. `cargo xtask test` makes sure that the system packages the tests need are there,
-//! then runs every test of the workspace and of the Python package.
+//! then runs every test of the workspace and of the Python package, and builds the documentation, whose links must lead
+//! somewhere.
 
 mod python;
 
@@ -33,7 +34,11 @@ fn main() -> ExitCode {
         eprintln!("usage: cargo xtask test");
         return ExitCode::from(2);
     }
-    match install_missing().and_then(|()| test()).and_then(|()| python::test()) {
+    match install_missing()
+        .and_then(|()| test())
+        .and_then(|()| document())
+        .and_then(|()| python::test())
+    {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -80,8 +85,18 @@ fn succeeds(command: &mut Command) -> bool {
 }
 
 fn test() -> Result<(), String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo();
     command.args(["test", "--workspace", "--locked"]);
     if succeeds(&mut command) { Ok(()) } else { Err("tests failed".into()) }
+}
+
+fn document() -> Result<(), String> {
+    let mut command = cargo();
+    command.args(["doc", "--workspace", "--no-deps", "--locked"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    if succeeds(&mut command) { Ok(()) } else { Err("the documentation has faults".into()) }
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))
 }

@@ -5,25 +5,13 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
-use std::path::{Path, PathBuf};
+#[path = "common/own_system.rs"]
+mod own_system;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
-fn package() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/own-system")
-}
-
-/// Its program. `cargo test` has built it with the rest of the workspace; if a single test was asked for,
-/// it is built now.
-fn built() -> PathBuf {
-    let folder = Path::new(env!("CARGO_BIN_EXE_backcut")).parent().unwrap();
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--workspace", "--example", "own-system", "--target-dir"]);
-    build.arg(folder.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
-    let output = build.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    folder.join("examples/own-system")
-}
+use own_system::{built, package};
 
 fn run(program: &Path, folder: &Path, line: &str) -> Output {
     Command::new(program).current_dir(folder).args(line.split_whitespace()).output().unwrap()

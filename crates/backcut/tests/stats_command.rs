@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use assert_cmd::Command;
 
 fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../stats/tests/data").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../paper/data").join(name)
 }
 
 struct Seen {

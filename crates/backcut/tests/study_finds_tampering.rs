@@ -37,7 +37,7 @@ fn one_changed_byte_is_found_and_its_file_named() {
     let desk = desk();
     let out = desk.path("out");
     let said = desk.fine("study verify out");
-    assert!(said.contains("1 ledger entries, 8 records, "), "{said}");
+    assert!(said.contains("1 ledger entry, 8 records, "), "{said}");
     assert!(said.contains(": sound"), "{said}");
     let records = ending(&out, ".done.json");
     assert_eq!(records.len(), 8);
@@ -59,7 +59,7 @@ fn one_changed_byte_is_found_and_its_file_named() {
     }
     assert!(desk.fine("study verify out").contains(": sound"));
     // The tables alone, as they are handed on.
-    assert!(desk.fine("study verify out/tables").contains("1 ledger entries, 0 records"));
+    assert!(desk.fine("study verify out/tables").contains("1 ledger entry, 0 records"));
     assert!(desk.fine("study verify out/tables/s").contains("sound"));
     let said = desk.ends(2, "study verify out/units");
     assert!(said.contains("holds no results"), "{said}");

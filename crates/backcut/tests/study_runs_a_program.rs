@@ -6,7 +6,7 @@
 mod common;
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use common::study::StudyFolder;
@@ -136,30 +136,4 @@ echo again >> resumed
     Command::new("kill").arg(second.id().to_string()).status().unwrap();
     second.wait().unwrap();
     assert!(!lives(&later), "ended with backcut");
-}
-
-/// The study and the program of docs/your-program.md, as they stand there.
-#[test]
-fn the_example_of_the_guide_runs() {
-    let guide = include_str!("../../../docs/your-program.md");
-    let block = |language: &str| {
-        let start = guide.split_once(&format!("```{language}\n")).unwrap().1;
-        start.split_once("\n```").unwrap().0.to_owned() + "\n"
-    };
-    let python = Command::new("python3").arg("--version").stdout(Stdio::null()).status();
-    if !python.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: there is no python3 here");
-        return;
-    }
-    let desk = StudyFolder::new();
-    desk.write("detach.toml", &block("toml"));
-    desk.write("train.py", &block("python"));
-    let commands = guide.lines().filter_map(|line| line.strip_prefix("    backcut "));
-    let mut said = String::new();
-    for command in commands {
-        said += &desk.fine(command.split_once('#').map_or(command, |(words, _)| words));
-    }
-    assert!(said.contains("supported; confirmatory"), "{said}");
-    assert!(guide.contains("`backcut study replay backcut-results`"));
-    desk.fine("study replay backcut-results --sample 2");
 }

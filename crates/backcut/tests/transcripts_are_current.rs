@@ -1,10 +1,14 @@
 //! What the guides show is what the program prints. Blocks marked `console` are run, in order, in one folder per guide,
-//! and compared with what stands below each command; TOML blocks whose first line names a file are written to it first.
+//! and compared with what stands below each command; blocks of TOML or Python whose first line names a file are written
+//! to it first.
 //!
 //! Times, dates, hashes of moments and process numbers are compared by shape. `...` stands for anything, alone on a line for
 //! any lines. To write new output into the guides, run this test with `BACKCUT_WRITE_DOCS=1` and look at the difference.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
+#![allow(clippy::unwrap_used, reason = "helpers of a test may fail it")]
+
+#[path = "common/own_system.rs"]
+mod own_system;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,12 +19,18 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a line of a shell; what it wrote to both streams.
+/// Runs a line of a shell; what it wrote to both streams. `cargo run` of the guide to a system of one's own starts the
+/// example's program, which the tests have built.
 fn shell(line: &str, folder: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_backcut"));
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", binary.parent().unwrap().display());
     let mut command = Command::new("sh");
+    let line = if line.starts_with("cargo run --release -- ") {
+        line.replace("cargo run --release --", &own_system::built().display().to_string())
+    } else {
+        line.to_owned()
+    };
     command.arg("-c").arg(format!("{{ {line}\n}} 2>&1")).current_dir(folder).env("PATH", path);
     String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
 }
@@ -34,7 +44,9 @@ fn shape(text: &str) -> Vec<String> {
         (r" in [0-9.]+ (s|min|h)$", " in DURATION"),
     ];
     let rules = rules.map(|(pattern, word)| (Regex::new(pattern).unwrap(), word));
-    let progress = Regex::new(r"^[a-z0-9-]+: [0-9]+ units, [0-9,]+ updates, .* elapsed").unwrap();
+    let progress =
+        Regex::new(r"^([a-z0-9-]+: [0-9,]+ units?, [0-9,]+ updates?,|update [0-9]+/).* elapsed")
+            .unwrap();
     let line = |line: &str| {
         let apply = |text: String, (rule, word): &(Regex, &str)| {
             rule.replace_all(&text, *word).into_owned()
@@ -72,6 +84,7 @@ fn shapes_and_gaps() {
     assert_eq!(lines("done in 11 s"), lines("done in 3 min"));
     assert_ne!(lines("16 computed in 11 s"), lines("15 computed in 11 s"));
     assert_eq!(lines("s: 3 units, 60 updates, 11 s elapsed\nx"), ["x"]);
+    assert_eq!(lines("update 20/40 loss 1.0 error -, 11 s elapsed\nx"), ["x"]);
 }
 
 /// A command of a block with what is shown below it.
@@ -104,8 +117,11 @@ fn run(guide: &str, folder: &Path) -> (Vec<String>, String) {
         let (block, after) = body.split_once("\n```").expect("a block ends");
         let mut shown = block.to_owned();
         let first = block.lines().next().unwrap_or_default();
-        if let ("toml", Some(name)) = (kind, first.strip_prefix("# ").filter(|n| !n.contains(' ')))
-        {
+        let is_file = |name: &&str| {
+            let ending = if kind == "toml" { ".toml" } else { ".py" };
+            ["toml", "python"].contains(&kind) && !name.contains(' ') && name.ends_with(ending)
+        };
+        if let Some(name) = first.strip_prefix("# ").filter(is_file) {
             std::fs::write(folder.join(name), block).unwrap();
         }
         if kind == "console" {
@@ -150,7 +166,7 @@ fn the_guide_to_studies() {
 
 #[test]
 fn the_guide_to_statistics() {
-    is_current("statistics.md", &["crates/stats/tests/data/a6_noninferiority.csv"]);
+    is_current("statistics.md", &["crates/paper/data/a6_noninferiority.csv"]);
 }
 
 #[test]
@@ -166,6 +182,34 @@ fn the_guide_to_cuts() {
 #[test]
 fn the_guide_to_tracks() {
     is_current("vessel-data.md", &[]);
+}
+
+#[test]
+fn the_guide_to_programs_of_ones_own() {
+    is_current("your-program.md", &[]);
+}
+
+#[test]
+fn the_guide_to_systems_of_ones_own() {
+    is_current("your-system.md", &["examples/own-system/study.toml"]);
+}
+
+#[test]
+fn the_guide_to_slurm() {
+    is_current("slurm.md", &[]);
+}
+
+#[test]
+fn the_guide_to_the_vessel() {
+    is_current("vessel.md", &[]);
+}
+
+#[test]
+fn the_guides_to_scripts() {
+    for (guide, example) in [("pytorch.md", "pytorch-gru"), ("jax.md", "jax-attention")] {
+        let files = ["study.toml", "train.py"].map(|file| format!("examples/{example}/{file}"));
+        is_current(guide, &files.each_ref().map(String::as_str));
+    }
 }
 
 /// The guide to measuring shortens what it shows: every line of its indented blocks is one of the lines that its

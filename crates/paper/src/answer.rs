@@ -134,6 +134,21 @@ impl Tally {
         }
     }
 
+    /// In one line, for somebody with half a minute: [`Tally::words`] has the rest.
+    pub fn line(&self) -> String {
+        let [here, _] = self.here;
+        let [_, _, alike, _] = self.groups;
+        let shares = [(self.decisions, "decisions"), (self.signs, "resolved signs")];
+        let shares = shares.into_iter().filter(|([_, all], _)| *all > 0);
+        let shares: Vec<String> =
+            shares.map(|([same, all], what)| format!("{same} of {all} {what}")).collect();
+        let same = match shares.join(" and ") {
+            words if words.is_empty() => words,
+            words => format!("{words} are the same, "),
+        };
+        format!("{same}{alike} of {here} numbers are not told apart")
+    }
+
     /// In words, `what` being what the numbers are about.
     pub fn words(&self, what: &str) -> String {
         let [otherwise, apart, alike, open] = self.groups;

@@ -13,17 +13,17 @@ use backcut_text::format::fixed;
 use crate::Reproduction;
 use crate::answer::{Answer, Tally};
 use crate::figures::excess;
+use crate::multiverse::{Claim, Fate};
 use crate::paper::Subject;
-use crate::reproduction::{QUADROTOR, THE_VESSEL};
 
 /// Studies that train every arm from the start, best first.
 const STUDIES: [&str; 2] = ["c5", "quick"];
 
-/// Conditions that sentences are about, and what they are called.
-const CONDITIONS: [(&str, &str, &str); 3] = [
-    ("0.05", "Velocity well seen (noise of 0.05 m/s)", "well seen"),
-    ("0.20", "Velocity noisy (0.20 m/s)", "noisy"),
-    ("hidden", "Velocity hidden", "hidden"),
+/// Conditions that sentences are about, what they are called, and the multiverse's claim that the cut costs there.
+const CONDITIONS: [(&str, &str, &str, &str); 3] = [
+    ("0.05", "Velocity well seen (noise of 0.05 m/s)", "well seen", "cost at 0.05"),
+    ("0.20", "Velocity noisy (0.20 m/s)", "noisy", "cost at 0.20"),
+    ("hidden", "Velocity hidden", "hidden", "cost, hidden"),
 ];
 
 /// The arms in words, so that nothing has to be known to read the sentences.
@@ -41,6 +41,8 @@ pub struct Finding {
     pub note: String,
     /// How ours stands beside the paper's.
     pub agreement: String,
+    /// In how many configurations that the paper leaves open the cut costs something; empty without a multiverse.
+    pub robustness: String,
 }
 
 impl Finding {
@@ -55,7 +57,7 @@ impl Finding {
             let (condition, rest) = sentence.split_once(": ").unwrap_or(("", sentence));
             let _ = writeln!(out, "- **{}**: {}", markdown(condition), markdown(rest));
         }
-        for paragraph in [&self.note, &self.agreement] {
+        for paragraph in [&self.note, &self.agreement, &self.robustness] {
             if !paragraph.is_empty() {
                 let start = if out.is_empty() { "" } else { "\n" };
                 let _ = writeln!(out, "{start}{}", markdown(paragraph));
@@ -76,9 +78,9 @@ impl Reproduction {
             programmes.iter().find(holds).map(|(i, results)| (study, *i, *results))
         });
         let Some((study, programme, results)) = found else {
-            let agreement = self.agreement_line(0);
+            let (agreement, robustness) = (self.agreement_line(0), self.robustness_line());
             let (short, note) = (String::new(), String::new());
-            return Finding { short, sentences: Vec::new(), note, agreement };
+            return Finding { short, sentences: Vec::new(), note, agreement, robustness };
         };
         let (short, sentences) = (short(results, study), sentences(results, study));
         let of = match (self.second.is_some(), self.column(programme)) {
@@ -87,7 +89,8 @@ impl Reproduction {
         };
         let is_empty = sentences.is_empty();
         let note = if is_empty { String::new() } else { format!("{ARMS} Study {study}{of}.") };
-        Finding { short, sentences, note, agreement: self.agreement_line(programme) }
+        let (agreement, robustness) = (self.agreement_line(programme), self.robustness_line());
+        Finding { short, sentences, note, agreement, robustness }
     }
 
     /// How ours stands beside the paper's, in one line: whatever the comparison says today.
@@ -97,14 +100,40 @@ impl Reproduction {
         if !answers.iter().any(is_here) {
             return String::new();
         }
+        let quadrotor = Tally::of(&answers, programme).line();
         let vessel = self.answers(Subject::Vessel);
         let vessel = if vessel.iter().any(|answer| answer.absent().is_none()) {
-            format!(" {}", Tally::of(&vessel, 0).words(THE_VESSEL))
+            format!(" Vessel, on other ships: {}.", Tally::of(&vessel, 0).line())
         } else {
             String::new()
         };
-        format!("Beside the paper: {}{vessel}", Tally::of(&answers, programme).words(QUADROTOR))
+        format!("Beside the paper, quadrotor: {quadrotor}.{vessel}")
     }
+
+    /// In how many universes of the multiverse the cut costs something.
+    fn robustness_line(&self) -> String {
+        self.multiverse().map_or_else(String::new, |(claims, _)| robustness(&claims))
+    }
+}
+
+fn robustness(claims: &[Claim]) -> String {
+    let costs: Vec<(&str, &Claim)> = CONDITIONS
+        .iter()
+        .filter_map(|(.., word, name)| {
+            Some((*word, claims.iter().find(|claim| claim.name == *name)?))
+        })
+        .collect();
+    let Some(all) = costs.iter().map(|(_, claim)| claim.all()).max() else { return String::new() };
+    let of = |(word, claim): &(&str, &Claim)| {
+        let (holds, fails) = (claim.count(Fate::Holds), claim.count(Fate::Fails));
+        let helps = if fails > 0 { format!(" (and helps in {fails})") } else { String::new() };
+        format!("in {holds} where velocity is {word}{helps}")
+    };
+    let costs: Vec<String> = costs.iter().map(of).collect();
+    format!(
+        "Of {all} configurations that the paper does not exclude, the cut costs something {}; in the others these runs do not tell.",
+        costs.join(", ")
+    )
 }
 
 /// The study's own name of a condition.
@@ -119,7 +148,7 @@ fn percent(results: &Results, study: &str, expression: &str) -> Option<Estimate>
 
 /// The costs alone, for somebody with half a minute.
 fn short(results: &Results, study: &str) -> String {
-    let costs = CONDITIONS.iter().filter_map(|(wanted, _, word)| {
+    let costs = CONDITIONS.iter().filter_map(|(wanted, _, word, _)| {
         let condition = condition_of(results, study, wanted)?;
         let cost = percent(results, study, &excess("F_SG", condition))?;
         Some((*word, cost.mean))
@@ -147,7 +176,7 @@ fn shortly(costs: &[(&str, f64)]) -> String {
 fn sentences(results: &Results, study: &str) -> Vec<String> {
     CONDITIONS
         .iter()
-        .filter_map(|(wanted, words, _)| {
+        .filter_map(|(wanted, words, ..)| {
             let condition = condition_of(results, study, wanted)?;
             Some(format!("{words}: {}", sentence(results, study, condition)?))
         })
@@ -197,7 +226,10 @@ fn cost(e: &Estimate) -> String {
 
 #[cfg(test)]
 mod tests {
+    use backcut_stats::Verdict;
+
     use super::*;
+    use crate::multiverse::Outcome;
 
     fn around(mean: f64) -> Estimate {
         let interval = Some([mean - 1.0, mean + 1.0]);
@@ -216,6 +248,32 @@ mod tests {
         assert!(
             words.contains("raises") && shortly(&[("a", 1.0), ("b", -1.0)]).contains("changes")
         );
+    }
+
+    #[test]
+    fn configurations_are_counted_by_what_their_intervals_decide() {
+        let claim = |name: &str, verdicts: &[Verdict]| {
+            let outcome = |verdict: &Verdict| Outcome {
+                universe: "u".into(),
+                mean: 0.0,
+                interval: None,
+                verdict: Some(*verdict),
+            };
+            Claim {
+                name: name.into(),
+                outcomes: verdicts.iter().map(outcome).collect(),
+                missing: 0,
+            }
+        };
+        let (yes, no, open) = (Verdict::Supported, Verdict::Contradicted, Verdict::Unresolved);
+        let claims =
+            [claim("cost, hidden", &[yes, yes, open]), claim("cost at 0.05", &[yes, no, open])];
+        assert_eq!(
+            robustness(&claims),
+            "Of 3 configurations that the paper does not exclude, the cut costs something in 1 where velocity is well seen \
+             (and helps in 1), in 2 where velocity is hidden; in the others these runs do not tell."
+        );
+        assert_eq!(robustness(&[claim("H1", &[yes])]), "");
     }
 
     #[test]

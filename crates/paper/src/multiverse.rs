@@ -252,6 +252,20 @@ pub const WORDS: &str = "A universe is one configuration that the paper does not
     combinations, eight drawn sources each. A claim holds in a universe where the interval of its family decides for it; \
     with eight sources an open one says little. Effects are relative to FF's error, except H1 to H3, A4 and the last (m\u{b2}).";
 
+/// The choice that moves most claims, if one does.
+pub fn choice_that_matters(claims: &[Claim], design: &Design) -> Option<String> {
+    let moved: Vec<&str> =
+        claims.iter().filter_map(|claim| Some(claim.moved_by(design)?.0)).collect();
+    let count = |factor: &str| moved.iter().filter(|name| **name == factor).count();
+    let mut counts: Vec<(&str, usize)> =
+        design.factors.iter().map(|(name, _)| (name.as_str(), count(name))).collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let [(first, most), (_, next), ..] = counts.as_slice() else { return None };
+    (most > next).then(|| {
+        format!("The choice that moves most claims is {first}: {most} of {}.", moved.len())
+    })
+}
+
 impl Reproduction {
     /// The claims of the multiverse with its design, if its tables are here.
     pub(crate) fn multiverse(&self) -> Option<(Vec<Claim>, Design)> {
@@ -305,5 +319,9 @@ mod tests {
         assert!(sentence.contains("−1.00 with gpt, where it holds in 0 of 12"), "{sentence}");
         assert!(sentence.contains("2.00 with pytorch, where it holds in 12 of 12"), "{sentence}");
         assert_eq!(claim.short(&design), "H1 holds in 12 of 24; most moved by start");
+        let claims = [claim.clone(), claim];
+        let words = choice_that_matters(&claims, &design);
+        assert_eq!(words.as_deref(), Some("The choice that moves most claims is start: 2 of 2."));
+        assert_eq!(choice_that_matters(&[], &design), None);
     }
 }

@@ -112,6 +112,9 @@ impl Reproduction {
             if let Some((claims, design)) = self.multiverse().filter(|_| name == multiverse::STUDY)
             {
                 page.paragraph("", multiverse::WORDS);
+                if let Some(words) = multiverse::choice_that_matters(&claims, &design) {
+                    page.paragraph("", &words);
+                }
                 page.list(claims.iter().map(|claim| claim.sentence(&design)));
             }
         }
@@ -171,7 +174,7 @@ impl Reproduction {
             page.paragraph("short", &finding.short);
         }
         page.finding(&finding.sentences);
-        for text in [&finding.agreement, &finding.note] {
+        for text in [&finding.agreement, &finding.robustness, &finding.note] {
             if !text.is_empty() {
                 page.paragraph(if text == &finding.note { "note" } else { "lead" }, text);
             }

@@ -12,19 +12,19 @@ use backcut_stats::{Contrast, Layout, SourceTable};
 
 use crate::entry::{Entry, PerSource};
 
-/// The paper's tables of values per source. They lie where the statistics are tested against what the paper makes of them.
+/// The paper's tables of values per source. The statistics are tested against what the paper makes of them, too.
 const TABLES: [(&str, &str); 8] = [
-    ("a4_directional", include_str!("../../stats/tests/data/a4_directional.csv")),
-    ("a6_noninferiority", include_str!("../../stats/tests/data/a6_noninferiority.csv")),
-    ("c5_from_initialization", include_str!("../../stats/tests/data/c5_from_initialization.csv")),
-    ("c6_seg2_minus_fsg", include_str!("../../stats/tests/data/c6_seg2_minus_fsg.csv")),
-    ("e3_forward_intervention", include_str!("../../stats/tests/data/e3_forward_intervention.csv")),
-    ("seven_point_gap", include_str!("../../stats/tests/data/seven_point_gap.csv")),
+    ("a4_directional", include_str!("../data/a4_directional.csv")),
+    ("a6_noninferiority", include_str!("../data/a6_noninferiority.csv")),
+    ("c5_from_initialization", include_str!("../data/c5_from_initialization.csv")),
+    ("c6_seg2_minus_fsg", include_str!("../data/c6_seg2_minus_fsg.csv")),
+    ("e3_forward_intervention", include_str!("../data/e3_forward_intervention.csv")),
+    ("seven_point_gap", include_str!("../data/seven_point_gap.csv")),
     (
         "seven_point_relative_excess_percent",
-        include_str!("../../stats/tests/data/seven_point_relative_excess_percent.csv"),
+        include_str!("../data/seven_point_relative_excess_percent.csv"),
     ),
-    ("vessel_gap", include_str!("../../stats/tests/data/vessel_gap.csv")),
+    ("vessel_gap", include_str!("../data/vessel_gap.csv")),
 ];
 
 /// Where the interval of a published number comes from.

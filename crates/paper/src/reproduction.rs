@@ -92,6 +92,9 @@ impl Reproduction {
                 "\n## Which claims depend on what nobody published\n\n{}\n",
                 markdown(multiverse::WORDS)
             );
+            if let Some(words) = multiverse::choice_that_matters(&claims, &design) {
+                let _ = writeln!(out, "{words}\n");
+            }
             for claim in &claims {
                 let _ = writeln!(out, "- {}", markdown(&claim.sentence(&design)));
             }

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use backcut_text::format::{Digits, p_value};
-use backcut_text::{COLUMNS, wrapped};
+use backcut_text::{COLUMNS, counted, wrapped};
 
 use crate::family::{Bound, Report, Row};
 use crate::forest;
@@ -44,15 +44,14 @@ pub fn render_in(report: &Report, title: &str, columns: usize) -> String {
 
 fn heading(report: &Report, title: &str, columns: usize) -> String {
     let mut text = String::new();
-    let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
-    let mut line = format!("{title}: {}", plural(report.sources, "source"));
+    let mut line = format!("{title}: {}", counted(report.sources, "source"));
     if report.unit_name == "clusters" {
-        let _ = write!(line, " in {}", plural(report.units, "cluster"));
+        let _ = write!(line, " in {}", counted(report.units, "cluster"));
     }
     let _ = write!(
         line,
         ", {}, family of {} at {}",
-        plural(report.rows.len(), "contrast"),
+        counted(report.rows.len(), "contrast"),
         report.family_size,
         report.alpha
     );

@@ -5,7 +5,7 @@
 use backcut_stats::{Contrast, FamilyParams, Layout, Report, SourceTable};
 use std::fmt::Write as _;
 
-const CSV: &str = include_str!("data/seven_point_gap.csv");
+const CSV: &str = include_str!("../../paper/data/seven_point_gap.csv");
 
 fn run(csv: &str, contrasts: &[&str]) -> Report {
     let table = SourceTable::from_csv(csv.as_bytes(), &Layout::default()).unwrap();

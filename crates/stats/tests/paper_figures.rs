@@ -61,7 +61,7 @@ impl Figures {
 }
 
 fn table(name: &str) -> SourceTable {
-    let path = format!("{}/tests/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../paper/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     SourceTable::from_csv(&std::fs::read(path).unwrap(), &Layout::default()).unwrap()
 }
 

@@ -5,7 +5,7 @@
 use backcut_stats::{Contrast, FamilyParams, Layout, Report, SourceTable, text};
 
 fn run(seed: u64) -> Report {
-    let csv = include_bytes!("data/a6_noninferiority.csv");
+    let csv = include_bytes!("../../paper/data/a6_noninferiority.csv");
     let table = SourceTable::from_csv(csv, &Layout::default()).unwrap();
     let contrast = Contrast::parse("r = [relative_excess]").unwrap();
     let params =

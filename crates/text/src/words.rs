@@ -45,9 +45,14 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     (candidate.0 <= (name.len() / 2).max(2)).then_some(candidate.1)
 }
 
-/// `1 unit`, `2 units`.
+/// `1 unit`, `2 units`, `2 entries`.
 pub fn counted(n: usize, what: &str) -> String {
-    format!("{} {what}{}", thousands(n), if n == 1 { "" } else { "s" })
+    let n_words = thousands(n);
+    match what.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        _ if n == 1 => format!("{n_words} {what}"),
+        Some(stem) => format!("{n_words} {stem}ies"),
+        None => format!("{n_words} {what}s"),
+    }
 }
 
 /// A count with thousands set apart.
@@ -93,6 +98,10 @@ mod tests {
     fn one_of_a_thing_is_singular() {
         let words = [counted(1, "source"), counted(0, "source"), counted(1200, "source")];
         assert_eq!(words, ["1 source", "0 sources", "1,200 sources"]);
+        assert_eq!(
+            [counted(1, "entry"), counted(2, "entry"), counted(2, "day")],
+            ["1 entry", "2 entries", "2 days"]
+        );
     }
 
     #[test]

@@ -265,7 +265,7 @@ impl Page {
         self.section("about", "About this run");
         match results.ledger() {
             Some(ledger) => {
-                let entries = plural(ledger.entries, "entry", "entries");
+                let entries = backcut_text::counted(ledger.entries, "entry");
                 let head = xml(&ledger.head);
                 let _ = writeln!(self.html, "<p>Ledger: {entries}, head <code>{head}</code>.</p>");
                 if let Ok(frozen) = freezes(results.freezes())
@@ -313,11 +313,6 @@ impl Page {
         }
         self.html.push_str("</tbody></table></div></details>\n");
     }
-}
-
-/// A count with its noun.
-fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A cell for the eye: a number with more digits than anybody reads keeps them in the data only.

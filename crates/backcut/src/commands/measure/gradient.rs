@@ -162,8 +162,9 @@ fn paths(look: Look) -> String {
         look.value("vjp.norm", "", part).map(|value| format!("{} at {part}", number(value)))
     };
     let norms: Vec<String> = at.iter().filter_map(cell).collect();
-    if !norms.is_empty() {
-        out += &wrapped(&format!("|da_t/dtheta|: {}", norms.join(", ")), 2);
+    if !at.is_empty() {
+        let norms = if norms.is_empty() { "-".to_owned() } else { norms.join(", ") };
+        out += &wrapped(&format!("|da_t/dtheta|: {norms}"), 2);
     }
     out + &look.reasons(&["seed.resultant", "vjp.norm"])
 }

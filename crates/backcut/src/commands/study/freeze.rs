@@ -56,7 +56,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         let (study, plan, store) =
             Target { file: file.clone(), out: args.out.clone() }.open(tools)?;
         let head = commit::freeze(&study, &plan, &store, now()).told()?;
-        outln!("frozen: study {} ({} units)", study.name, plan.units.len())?;
+        outln!("frozen: study {} ({})", study.name, counted(plan.units.len(), "unit"))?;
         for family in &study.families {
             outln!(
                 "  {}: {}, asks to be {}",

@@ -19,7 +19,7 @@ use crate::common::jobs;
 use crate::exit::{Told as _, Verdict, user};
 use crate::progress::{self, Counts, timing, words};
 use crate::say::{self, note, outln};
-use backcut_text::{escape, thousands};
+use backcut_text::{counted, escape};
 
 /// Options of `backcut study run`.
 #[derive(Debug, Clone, clap::Args)]
@@ -179,7 +179,7 @@ fn dry_run(study: &Study, plan: &Plan, store: &Store, options: &RunOptions) -> R
             count += 1;
         }
     }
-    outln!("{} units would be computed", thousands(count))?;
+    outln!("{} would be computed", counted(count, "unit"))?;
     Ok(Verdict::Fine)
 }
 
@@ -211,8 +211,11 @@ pub fn run_study(
     view.end();
     let tally = tally.told()?;
     let Tally { units, reused, computed, failed, blocked, left } = tally;
-    let mut words =
-        format!("{}: {units} units: {reused} were there, {computed} computed", study.name);
+    let mut words = format!(
+        "{}: {}: {reused} were there, {computed} computed",
+        study.name,
+        counted(units, "unit")
+    );
     for (count, what) in
         [(failed, "failed"), (blocked, "blocked by a failed start"), (left, "left")]
     {
@@ -306,7 +309,10 @@ impl<'a> View<'a> {
             }
             Event::Waiting { held } => {
                 if *held > 0 {
-                    self.say(&format!("waiting for {held} units that others compute"));
+                    self.say(&format!(
+                        "waiting for {} that others compute",
+                        counted(*held, "unit")
+                    ));
                 }
             }
         }
@@ -316,7 +322,8 @@ impl<'a> View<'a> {
     fn tell(&self) {
         let (name, units, updates) = (&self.study.name, self.units_done, self.done as usize);
         let timing = timing(self.began.elapsed(), self.done, self.total.saturating_sub(self.done));
-        note!("{name}: {units} units, {} updates, {timing}", thousands(updates));
+        let (units, updates) = (counted(units, "unit"), counted(updates, "update"));
+        note!("{name}: {units}, {updates}, {timing}");
     }
 
     fn finish(&mut self, unit: u32) {

@@ -16,7 +16,7 @@ use super::freeze::now;
 use super::{Target, is_builtin};
 use crate::exit::{Told as _, Verdict, user};
 use crate::say::{note, outln};
-use backcut_text::thousands;
+use backcut_text::{counted, thousands};
 
 /// On a shared file system a sign of life may be seen late; so others are given longer than here.
 pub const STALE_AFTER_SECS: f64 = 120.0;
@@ -226,9 +226,8 @@ pub fn submit(asked: &Submission, tools: Tools) -> Result<Verdict> {
 }
 
 fn describe(study: &Study, shards: &Shards) -> String {
-    let (units, tasks) = (thousands(shards.units), thousands(shards.tasks.len()));
-    let plural = if shards.tasks.len() == 1 { "" } else { "s" };
-    format!("{}: {units} units in {tasks} task{plural} of at most {}", study.name, shards.largest)
+    let (units, tasks) = (counted(shards.units, "unit"), counted(shards.tasks.len(), "task"));
+    format!("{}: {units} in {tasks} of at most {}", study.name, shards.largest)
 }
 
 fn summary(states: &[UnitState]) -> String {

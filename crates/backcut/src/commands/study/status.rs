@@ -14,7 +14,7 @@ use super::slurm::tasks;
 use super::watch::TONES;
 use crate::exit::{Told as _, Verdict};
 use crate::say::{self, judged, outln};
-use backcut_text::thousands;
+use backcut_text::{counted, thousands};
 
 /// Options of `backcut study status`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         say::json(serde_json::to_string_pretty(&value)?)?;
         return Ok(Verdict::Fine);
     }
-    outln!("{}: {} units", study.name, thousands(plan.units.len()))?;
+    outln!("{}: {}", study.name, counted(plan.units.len(), "unit"))?;
     for (state, count) in UnitState::ALL.iter().zip(counts) {
         if count > 0 {
             judged!(TONES, "  {:<12} {:>8}", state.word(), thousands(count))?;

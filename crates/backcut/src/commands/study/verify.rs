@@ -10,7 +10,7 @@ use crate::exit::{Told as _, Verdict, user};
 use crate::look::{Tone, Tones};
 use crate::say::{judged, note, outln};
 use backcut_tables::rows::FreezeRow;
-use backcut_text::{counted, escape, thousands};
+use backcut_text::{counted, escape};
 
 /// Options of `backcut study verify`.
 #[derive(Debug, clap::Args)]
@@ -66,13 +66,12 @@ pub fn run(args: &Args) -> Result<Verdict> {
     }
     judged!(
         TONES,
-        "{} ledger entries, {} records, {} files beside them, {} table files, {} rows judged \
-         again: {}",
-        found.entries,
-        thousands(found.records),
-        thousands(found.files),
-        found.tables,
-        found.rows,
+        "{}, {}, {} beside them, {}, {} judged again: {}",
+        counted(found.entries, "ledger entry"),
+        counted(found.records, "record"),
+        counted(found.files, "file"),
+        counted(found.tables, "table file"),
+        counted(found.rows, "row"),
         if found.is_sound() {
             "sound".to_owned()
         } else {
