@@ -45,17 +45,29 @@ fn the_readme_opens_with_the_finding_of_the_tables() {
     assert_eq!(other.status.code(), Some(2), "a study that the paper does not have");
 }
 
+/// Pictures of README and docs that tables draw: file, figure, folder of tables.
+const PICTURES: [[&str; 3]; 6] = [
+    ["memory-value", "memory-value", "results"],
+    ["calibration", "calibration", "results"],
+    ["cue", "endpoints", "results/cue"],
+    ["edges", "endpoints", "results/edges"],
+    ["policies", "endpoints", "results/policies"],
+    ["depth", "endpoints", "results/depth"],
+];
+
 #[test]
-fn the_readmes_picture_is_drawn_from_the_tables() {
+fn pictures_are_drawn_from_the_tables() {
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("memory-value.svg");
-    let output =
-        backcut(&["report", "figure", "memory-value", "results", "--out", out.to_str().unwrap()]);
-    assert!(output.status.success());
-    assert!(
-        std::fs::read_to_string(out).unwrap() == committed("docs/figures/memory-value.svg"),
-        "the picture is stale: backcut report figure memory-value results --out docs/figures/memory-value.svg"
-    );
+    for [name, figure, tables] in PICTURES {
+        let out = folder.path().join(name).with_extension("svg");
+        let output = backcut(&["report", "figure", figure, tables, "--out", out.to_str().unwrap()]);
+        assert!(output.status.success(), "{name}");
+        let path = format!("docs/figures/{name}.svg");
+        assert!(
+            std::fs::read_to_string(out).unwrap() == committed(&path),
+            "the picture is stale: backcut report figure {figure} {tables} --out {path}"
+        );
+    }
 }
 
 #[test]

@@ -120,15 +120,20 @@ impl Canvas {
         );
     }
 
-    /// A small mark behind the means, with its value for a pointer.
-    pub fn dot(&mut self, series: Series, x: f64, y: f64, value: &str) {
-        let _ = writeln!(
-            self.body,
-            "<path class=\"f{} dot\" data-v=\"{}\" d=\"{}\"/>",
-            series.index(),
-            xml(value),
-            series.small_shape(x, y)
-        );
+    /// Small marks behind the means, each with its value for a pointer; `what` they are is said once.
+    pub fn dots(
+        &mut self,
+        series: Series,
+        what: &str,
+        dots: impl IntoIterator<Item = ((f64, f64), String)>,
+    ) {
+        let (class, what) = (series.index(), xml(what));
+        let _ = writeln!(self.body, "<g class=\"f{class} dot\" data-g=\"{what}\">");
+        for ((x, y), value) in dots {
+            let (value, shape) = (xml(value.trim_end()), series.small_shape(x, y));
+            let _ = writeln!(self.body, "<path data-v=\"{value}\" d=\"{shape}\"/>");
+        }
+        self.body.push_str("</g>\n");
     }
 
     /// A mark that a keyboard can reach, with its value in words; a page's script names it to those who do not see it.
@@ -156,11 +161,16 @@ impl Canvas {
             return;
         }
         let [width, height] = [width, height].map(|side| (side - 2.0 * inset).max(0.5));
-        let _ =
-            write!(self.body, "<path class=\"f{}\" data-v=\"{}\" d=\"", series.index(), xml(value));
+        // A stroke as wide as the cells are high takes half of the letters that outlines take.
+        let _ = write!(
+            self.body,
+            "<path class=\"s{}\" stroke-width=\"{height:.1}\" data-v=\"{}\" d=\"",
+            series.index(),
+            xml(value)
+        );
         for (x, y) in corners {
-            let (x, y) = (x + inset, y + inset);
-            let _ = write!(self.body, "M{x:.1} {y:.1}h{width:.1}v{height:.1}h-{width:.1}z");
+            let (x, y) = (x + inset, y + inset + height / 2.0);
+            let _ = write!(self.body, "M{x:.1} {y:.1}h{width:.1}");
         }
         self.body.push_str("\"/>\n");
     }

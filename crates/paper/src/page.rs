@@ -130,7 +130,13 @@ impl Reproduction {
             page.paragraph("", &Tally::of(&answers, 0).whole(THE_VESSEL));
         }
         self.claims_on(&mut page, Subject::Vessel, &drawn);
-        absent_on(&mut page, &answers);
+        let claims = self.claims_about(Subject::Vessel);
+        let all = counted(claims.rows.len(), "claim");
+        let is_empty = claims.rows.iter().all(|row| row[2] == NONE);
+        page.folded(
+            &claims,
+            &if is_empty { format!("none of {all} has a value here") } else { all },
+        );
         page.figures_left_out();
         page.section("tables", "Tables");
         page.paragraph("", "Ours beside every number of the paper.");
@@ -165,9 +171,10 @@ impl Reproduction {
     fn opening(&self, page: &mut Page) {
         page.paragraph(
             "lead",
-            "A policy with memory learns through the states that its actions produce and through what \
-             it stored. Cutting the second path keeps the forward, bit for bit, and changes only what is learned. A quadrotor \
-             that tracks a path was trained both ways, with a velocity reading that gets worse.",
+            "A policy with memory learns through the states that its actions produce and through what it stored. A \
+             stop-gradient on its memory, a detach(), cuts the second path: the forward stays the same, bit for bit, and only \
+             what is learned changes. Here a quadrotor that tracks a path was trained both ways, with a velocity reading that \
+             gets worse.",
         );
         let finding = self.finding();
         if !finding.short.is_empty() {
@@ -186,33 +193,27 @@ impl Reproduction {
         );
     }
 
-    /// The claims about one of the systems, each with links to its figure, its table and its study; those without a value
-    /// here fold into one line.
+    /// The claims of one of the systems, a line each that opens and leads to figure, table and study, the gravest group first.
     fn claims_on(&self, page: &mut Page, subject: Subject, drawn: &[&str]) {
-        let all = self.claims_about(subject);
-        let (here, absent): (Vec<_>, Vec<_>) =
-            all.rows.iter().cloned().partition(|row| row[2] != NONE);
-        let rows = all.rows.len();
-        let (title, about) = if here.is_empty() {
-            (all.title.clone(), format!("none of {} has a value here", counted(rows, "claim")))
-        } else {
-            let about = format!("{} of {}", absent.len(), counted(rows, "claim"));
-            ("Claims without a value here".to_owned(), about)
-        };
-        if !here.is_empty() {
-            let table = Table { rows: here, ..all.clone() };
-            page.linked_table(&table, true, &|row| self.links(&row[0], subject, drawn));
+        let answers = self.answers(subject);
+        let claims: Vec<&Answer<'_>> = answers.iter().filter(|answer| answer.is_claim).collect();
+        for group in Group::ALL {
+            let mut of_group: Vec<&&Answer<'_>> =
+                claims.iter().filter(|answer| answer.group() == Some(group)).collect();
+            if of_group.is_empty() {
+                continue;
+            }
+            of_group.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+            page.heading(&format!("{} ({})", group.title(), of_group.len()));
+            for answer in of_group {
+                page.details(
+                    &format!("{}: {}", answer.entry.id, answer.entry.text),
+                    &self.told(answer),
+                    &self.links(&answer.entry.id, subject, drawn),
+                );
+            }
         }
-        if !absent.is_empty() {
-            let table = Table {
-                name: format!("{}-open", all.name),
-                title,
-                rows: absent,
-                notes: Vec::new(),
-                ..all
-            };
-            page.folded(&table, &about);
-        }
+        absent_on(page, &answers);
     }
 
     /// Where a claim leads.
@@ -237,30 +238,13 @@ impl Reproduction {
         links
     }
 
-    /// The claims: what they come to, the figure, and one line each that opens, the gravest group first.
+    /// The claims: what they come to, the figure, and each of them.
     fn comparison_on(&self, page: &mut Page, drawn: &[&str], drawings: &mut Drawings) {
         let answers = self.answers(Subject::Quadrotor);
         page.paragraph("lead", &format!("Every published number about {QUADROTOR}, and ours:"));
         page.table(&self.tallies(&answers), true);
         draw(page, drawings, AGREEMENT);
-        let claims: Vec<&Answer<'_>> = answers.iter().filter(|answer| answer.is_claim).collect();
-        for group in Group::ALL {
-            let mut of_group: Vec<&&Answer<'_>> =
-                claims.iter().filter(|answer| answer.group() == Some(group)).collect();
-            if of_group.is_empty() {
-                continue;
-            }
-            of_group.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
-            page.heading(&format!("{} ({})", group.title(), of_group.len()));
-            for answer in of_group {
-                page.details(
-                    &format!("{}: {}", answer.entry.id, answer.entry.text),
-                    &self.told(answer),
-                    &self.links(&answer.entry.id, Subject::Quadrotor, drawn),
-                );
-            }
-        }
-        absent_on(page, &answers);
+        self.claims_on(page, Subject::Quadrotor, drawn);
     }
 
     /// What the numbers come to, a row per programme.
@@ -320,7 +304,7 @@ impl Reproduction {
         let mut lines =
             vec![format!("The paper{place}: {}{kind}{count}{decision}.", paper_text(entry))];
         for (i, found) in answer.found.iter().enumerate() {
-            let name = self.column(i);
+            let name = if answer.found.len() == 1 { "ours" } else { self.column(i) };
             lines.push(match found {
                 Ok((ours, agreement)) => format!(
                     "{name}: {} ({}), {}; {}.",

@@ -30,11 +30,11 @@ fn spread(n: usize) -> f64 {
 
 fn dots(plot: &mut Plot, s: Series, x: impl Fn(usize) -> f64, e: &Estimate, words: [&str; 2]) {
     let [what, unit] = words;
-    for (i, (source, value)) in e.values.iter().enumerate() {
-        let text = format!("{what}, {source}: {} {unit}", number(*value));
-        let y = plot.y(*value);
-        plot.canvas.dot(s, x(i), y, &text);
-    }
+    let dot = |(i, (source, value)): (usize, &(String, f64))| {
+        ((x(i), plot.y(*value)), format!("{source}: {} {unit}", number(*value)))
+    };
+    let dots: Vec<_> = e.values.iter().enumerate().map(dot).collect();
+    plot.canvas.dots(s, what, dots);
 }
 
 impl ShowEstimate for Plot {

@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use backcut_draw::{Drawing, page_variables, rules};
+use backcut_text::{counted, thousands};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -35,9 +36,6 @@ pub struct Page {
     sections: Vec<(String, String)>,
     left_out: Vec<(String, String)>,
 }
-
-/// Where a row of a table leads: an anchor of the page, and the word for it.
-pub type RowLinks<'a> = &'a dyn Fn(&[String]) -> Vec<(String, String)>;
 
 impl Page {
     /// A page with its title.
@@ -138,10 +136,8 @@ impl Page {
                 _ => other += count,
             }
         }
-        let studies = match results.studies().count() {
-            1 => "1 study".to_owned(),
-            count => format!("{count} studies"),
-        };
+        let studies = counted(results.studies().count(), "study");
+        let [done, failed, other] = [done, failed, other].map(thousands);
         let _ = writeln!(
             self.html,
             "<p class=\"states\">{studies}: <b>{done}</b> units done, <b>{failed}</b> failed, <b>{other}</b> not \
@@ -183,18 +179,13 @@ impl Page {
 
     /// A table with its data; as `cards`, a narrow screen shows every row as a block of its own.
     pub fn table(&mut self, table: &Table, cards: bool) {
-        self.linked_table(table, cards, &|_| Vec::new());
-    }
-
-    /// The same with links behind a row's first cell; rows are anchors of their own (`row-TABLE-FIRST CELL`).
-    pub fn linked_table(&mut self, table: &Table, cards: bool, links: RowLinks<'_>) {
         let class = if cards { "cards" } else { "" };
         if table.rows.is_empty() {
             for note in &table.notes {
                 self.paragraph("note", note);
             }
         } else {
-            let table = table.html_with(links);
+            let table = table.html();
             let _ = write!(self.html, "<div class=\"scroll {class}\">\n{table}</div>\n");
         }
         let link = csv_link(&format!("table-{}", table.name), &table.csv);
@@ -265,7 +256,7 @@ impl Page {
         self.section("about", "About this run");
         match results.ledger() {
             Some(ledger) => {
-                let entries = backcut_text::counted(ledger.entries, "entry");
+                let entries = counted(ledger.entries, "entry");
                 let head = xml(&ledger.head);
                 let _ = writeln!(self.html, "<p>Ledger: {entries}, head <code>{head}</code>.</p>");
                 if let Ok(frozen) = freezes(results.freezes())
@@ -305,9 +296,9 @@ impl Page {
             heads.dedup();
             let words = format!(
                 "{}, {} s of computing, under {}",
-                backcut_text::counted(study.provenance.len(), "unit"),
+                counted(study.provenance.len(), "unit"),
                 crate::format::fixed(seconds, 0),
-                backcut_text::counted(heads.len(), "ledger head")
+                counted(heads.len(), "ledger head")
             );
             fact("results", &words);
         }

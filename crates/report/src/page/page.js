@@ -15,7 +15,8 @@
   function show(event) {
     var mark = markAt(event.target);
     if (!mark) { tip.hidden = true; return; }
-    place(mark.getAttribute("data-v"), mark.getBoundingClientRect());
+    var group = mark.closest("[data-g]"); // what a group of marks shows is said once
+    place((group ? group.getAttribute("data-g") + ", " : "") + mark.getAttribute("data-v"), mark.getBoundingClientRect());
   }
   // Along a curve: its vertices are those of its path, its values stand beside them in the same order.
   function vertices(path) {

@@ -22,8 +22,8 @@ pub fn units(studies: &[&Study]) -> Table {
             summary.push(states_line(study));
         }
         for unit in &study.units {
-            // The start of its hash, which finds it: pages hold this file.
-            let unit_id: String = unit.unit.to_string().chars().take(16).collect();
+            // The start of its hash, as messages show it: pages hold this file.
+            let unit_id = unit.unit.short();
             let _ = writeln!(
                 file,
                 "{},{},{},{}",

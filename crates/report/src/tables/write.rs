@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Table;
-use crate::escape::{file_name, latex, markdown, xml};
-use crate::page::RowLinks;
+use crate::escape::{latex, markdown, xml};
 
 /// How a table is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,14 +42,13 @@ impl Table {
     /// Writes the table.
     pub fn write(&self, format: Format) -> String {
         match format {
-            Format::Html => self.html_with(&|_| Vec::new()),
+            Format::Html => self.html(),
             Format::Markdown => self.markdown(),
             Format::Latex => self.latex(),
         }
     }
 
-    /// As HTML, with what `links` gives for a row behind its first cell.
-    pub(crate) fn html_with(&self, links: RowLinks<'_>) -> String {
+    pub(crate) fn html(&self) -> String {
         let mut out = format!(
             "<table id=\"table-{}\">\n<caption>{}</caption>\n<thead><tr>",
             xml(&self.name),
@@ -61,27 +59,14 @@ impl Table {
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
-            let links = links(row);
-            let anchor = match row.first() {
-                Some(first) if !links.is_empty() => {
-                    format!(" id=\"row-{}-{}\"", xml(&self.name), file_name(first))
-                }
-                _ => String::new(),
-            };
-            let _ = write!(out, "<tr{anchor}>");
-            let mut links = Some(links).filter(|links| !links.is_empty());
+            out.push_str("<tr>");
             for (cell, column) in row.iter().zip(&self.columns) {
                 let label = if column.is_empty() {
                     String::new()
                 } else {
                     format!(" data-l=\"{}\"", xml(column))
                 };
-                let _ = write!(out, "<td{label}>{}", unbroken(&xml(cell)));
-                for (anchor, word) in links.take().unwrap_or_default() {
-                    let (anchor, word) = (xml(&anchor), xml(&word));
-                    let _ = write!(out, " <a class=\"to\" href=\"#{anchor}\">{word}</a>");
-                }
-                out.push_str("</td>");
+                let _ = write!(out, "<td{label}>{}</td>", unbroken(&xml(cell)));
             }
             out.push_str("</tr>\n");
         }

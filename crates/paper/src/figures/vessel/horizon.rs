@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backcut_draw::{Axis, Drawing, Key, Panel, Series};
+use backcut_draw::{Axis, Drawing, Key, Panel, Plot, Series};
 use backcut_report::ReportError;
 use backcut_report::data::Data;
 use backcut_report::results::{Results, Study};
@@ -109,14 +109,22 @@ fn panel(data: &mut Data, title: &str, lines: &[(String, Series, Points)]) -> Op
     for (name, series, points) in lines {
         let start: Points = [(0.0, 0.0)].into_iter().chain(points.iter().copied()).collect();
         line(&mut plot, &format!("s{} line", series.index()), &start, series.dashes());
-        for (hour, km) in points {
-            data.value(title, name, &number(*hour), "mean", *km, "km");
-            let text = format!("{name}, {} h: {} km", number(*hour), number(*km));
-            let (x, y) = (plot.x(*hour), plot.y(*km));
-            plot.canvas.dot(*series, x, y, &text);
-        }
+        dots(&mut plot, data, *series, [title, name, "km"], points);
     }
     Some(plot.finish())
+}
+
+/// Marks along a line that answer a pointer, and their rows of data.
+fn dots(plot: &mut Plot, data: &mut Data, series: Series, words: [&str; 3], points: &Points) {
+    let [title, name, unit] = words;
+    let shown = if unit == "ratio" { "" } else { unit };
+    let mut dots = Vec::new();
+    for (hour, value) in points {
+        data.value(title, name, &number(*hour), "mean", *value, unit);
+        let text = format!("{} h: {} {shown}", number(*hour), number(*value));
+        dots.push(((plot.x(*hour), plot.y(*value)), text));
+    }
+    plot.canvas.dots(series, name, dots);
 }
 
 /// Retained checkpoints over constant velocity, which is the last line.
@@ -138,12 +146,7 @@ fn ratios(data: &mut Data, lines: &[(String, Series, Points)]) -> Option<Panel> 
     plot.rule("s6", 1.0, "");
     for (name, series, points) in kept {
         line(&mut plot, &format!("s{} line", series.index()), &points, series.dashes());
-        for (hour, ratio) in &points {
-            data.value(title, name, &number(*hour), "mean", *ratio, "ratio");
-            let text = format!("{name}, {} h: {}", number(*hour), number(*ratio));
-            let (x, y) = (plot.x(*hour), plot.y(*ratio));
-            plot.canvas.dot(series, x, y, &text);
-        }
+        dots(&mut plot, data, series, [title, name, "ratio"], &points);
     }
     Some(plot.finish())
 }

@@ -100,12 +100,12 @@ impl Spread {
 
     /// Small marks for the values.
     fn dots(&self, plot: &mut Plot, series: Series, x: f64, what: &str, unit: &str) {
-        for (i, (name, value)) in self.values.iter().enumerate() {
+        let dot = |(i, (name, value)): (usize, &(String, f64))| {
             let shift = ((i * 7) % 11) as f64 / 10.0 - 0.5;
-            let y = plot.y(*value);
-            let text = format!("{what}, {name}: {} {unit}", number(*value));
-            plot.canvas.dot(series, x + 9.0 * shift, y, &text);
-        }
+            ((x + 9.0 * shift, plot.y(*value)), format!("{name}: {} {unit}", number(*value)))
+        };
+        let dots: Vec<_> = self.values.iter().enumerate().map(dot).collect();
+        plot.canvas.dots(series, what, dots);
     }
 
     /// A large mark for the median, with a bar.
