@@ -44,9 +44,10 @@ fn callgrind_counts_repeat() {
     let again = desk.backcut(&format!("{COST} --cuts FF --instructions valgrind --json"));
     let (once, again) = (counts(&once.out), counts(&again.out));
     let [ff, fd] = once.as_slice() else { panic!("two cuts: {once:?}") };
-    // Where the heap lies decides over some instructions in `memcpy`; starting the program alone takes millions.
+    // Where the heap lies decides over some instructions in `memcpy`, seen up to one in ten thousand; starting the program
+    // alone takes millions.
     let drift = (ff.1.unwrap() - again[0].1.unwrap()).abs() / ff.1.unwrap();
-    assert!(drift < 1e-4 && ff.2 == again[0].2, "{once:?} {again:?}");
+    assert!(drift < 1e-3 && ff.2 == again[0].2, "{once:?} {again:?}");
     for (_, value, note) in [ff, fd] {
         // A tiny policy, yet thousands of multiplications.
         assert!(value.is_some_and(|n| n > 1e5 && n.fract() == 0.0), "{once:?}");
@@ -54,7 +55,7 @@ fn callgrind_counts_repeat() {
         assert!(!note.contains("avx512"), "valgrind knows no AVX-512: {note}");
     }
     assert!(
-        fd.1.unwrap() < 0.999 * ff.1.unwrap(),
+        fd.1.unwrap() < 0.995 * ff.1.unwrap(),
         "a cut that drops edges needs fewer instructions: {once:?}"
     );
 }
