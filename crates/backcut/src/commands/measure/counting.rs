@@ -151,8 +151,8 @@ fn count(tool: Tool, checkpoint: &Path, cut: Cut) -> Result<Result<Count, String
                 label: label(&many.1),
             }))
         }
-        // It counts within `counted_updates` alone, so one run is enough. Runs of a tiny policy
-        // differ by up to a hundred in a million: how the system's `memcpy` goes about it depends on where the heap happens to lie.
+        // It counts within `counted_updates` alone, so one run is enough. Runs of a tiny policy differ by up to a
+        // hundred in a million: how the system's `memcpy` goes about it depends on where the heap happens to lie.
         Tool::Callgrind => {
             Ok(run(1)?.map(|(instructions, path)| Count { instructions, label: label(&path) }))
         }
