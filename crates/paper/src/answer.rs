@@ -134,19 +134,15 @@ impl Tally {
         }
     }
 
-    /// In one line, for somebody with half a minute: [`Tally::words`] has the rest.
-    pub fn line(&self) -> String {
-        let [here, _] = self.here;
-        let [_, _, alike, _] = self.groups;
-        let shares = [(self.decisions, "decisions"), (self.signs, "resolved signs")];
-        let shares = shares.into_iter().filter(|([_, all], _)| *all > 0);
-        let shares: Vec<String> =
-            shares.map(|([same, all], what)| format!("{same} of {all} {what}")).collect();
-        let same = match shares.join(" and ") {
-            words if words.is_empty() => words,
-            words => format!("{words} are the same, "),
-        };
-        format!("{same}{alike} of {here} numbers are not told apart")
+    /// Shares that say how close ours is to the paper's, with what they count; [`Tally::words`] has the rest.
+    pub fn shares(&self) -> Vec<(String, &'static str)> {
+        let all = [
+            (self.decisions, "decisions about a claim are the paper's"),
+            (self.signs, "effects that both resolve have its sign"),
+            ([self.groups[2], self.here[0]], "numbers are not told apart from its own"),
+        ];
+        let some = all.into_iter().filter(|([_, all], _)| *all > 0);
+        some.map(|([same, all], what)| (format!("{same} of {all}"), what)).collect()
     }
 
     /// In words, `what` being what the numbers are about.

@@ -13,7 +13,7 @@ use backcut_text::format::fixed;
 use crate::Reproduction;
 use crate::answer::{Answer, Tally};
 use crate::figures::excess;
-use crate::multiverse::{Claim, Fate};
+use crate::multiverse::{Claim, Fate, STUDY};
 use crate::paper::Subject;
 
 /// Studies that train every arm from the start, best first.
@@ -27,8 +27,12 @@ const CONDITIONS: [(&str, &str, &str, &str); 3] = [
 ];
 
 /// The arms in words, so that nothing has to be known to read the sentences.
-const ARMS: &str = "FF learns through everything; F_SG has the same forward and cuts the gradient into what earlier steps \
-    stored; w = 1 has no memory. Costs are errors above FF's, in percent, means over sources with pointwise 95% intervals.";
+const ARMS: &str = "FF is the full gradient. F_SG has the same forward and stops the gradient into what earlier steps stored. \
+    w = 1 reads no memory, w = 2 one step of it. Costs are errors above FF's, in percent: means over sources (a source is a \
+    seed: initial weights and batches) with pointwise 95% intervals; arms are compared source by source.";
+
+/// Whose experiments these are.
+const PAPER: &str = "This repeats the paper of Li, Han and Huang (2026).";
 
 /// What the tables say, before any figure.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,23 +104,43 @@ impl Reproduction {
         if !answers.iter().any(is_here) {
             return String::new();
         }
-        let quadrotor = Tally::of(&answers, programme).line();
+        let quadrotor = Tally::of(&answers, programme).shares();
         let vessel = self.answers(Subject::Vessel);
         let vessel = if vessel.iter().any(|answer| answer.absent().is_none()) {
-            format!(" Vessel, on other ships: {}.", Tally::of(&vessel, 0).line())
+            Tally::of(&vessel, 0).shares()
         } else {
-            String::new()
+            Vec::new()
         };
-        format!("Beside the paper, quadrotor: {quadrotor}.{vessel}")
+        beside_the_paper(&quadrotor, &vessel)
     }
 
     /// In how many universes of the multiverse the cut costs something.
     fn robustness_line(&self) -> String {
-        self.multiverse().map_or_else(String::new, |(claims, _)| robustness(&claims))
+        let Some((claims, _)) = self.multiverse() else { return String::new() };
+        let rows = self.holding(STUDY).study(STUDY).map(|study| study.analysis.as_slice());
+        let seeds = rows.unwrap_or_default().iter().filter_map(|row| row.sources).max();
+        robustness(&claims, seeds.unwrap_or_default())
     }
 }
 
-fn robustness(claims: &[Claim]) -> String {
+/// What is counted is said once, where both count the same.
+fn beside_the_paper(quadrotor: &[(String, &str)], vessel: &[(String, &str)]) -> String {
+    let told = |shares: &[(String, &str)]| {
+        shares.iter().map(|(share, what)| format!("{share} {what}")).collect::<Vec<_>>().join(", ")
+    };
+    let line = format!("{PAPER} Quadrotor: {}.", told(quadrotor));
+    let is_alike = quadrotor.iter().map(|(_, what)| what).eq(vessel.iter().map(|(_, what)| what));
+    match vessel {
+        [] => line,
+        [first @ .., (last, _)] if is_alike && !first.is_empty() => {
+            let first: Vec<&str> = first.iter().map(|(share, _)| share.as_str()).collect();
+            format!("{line} Vessel, with other ships' tracks: {} and {last}.", first.join(", "))
+        }
+        _ => format!("{line} Vessel, with other ships' tracks: {}.", told(vessel)),
+    }
+}
+
+fn robustness(claims: &[Claim], seeds: u64) -> String {
     let costs: Vec<(&str, &Claim)> = CONDITIONS
         .iter()
         .filter_map(|(.., word, name)| {
@@ -131,7 +155,8 @@ fn robustness(claims: &[Claim]) -> String {
     };
     let costs: Vec<String> = costs.iter().map(of).collect();
     format!(
-        "Of {all} configurations that the paper does not exclude, the cut costs something {}; in the others these runs do not tell.",
+        "The paper leaves settings open: of {all} ways to fill them in, {seeds} seeds each, the cut is seen to cost something \
+         {}; the others stay undecided.",
         costs.join(", ")
     )
 }
@@ -190,7 +215,9 @@ fn sentence(results: &Results, study: &str, condition: &str) -> Option<String> {
         return Some(format!("the cut costs {}.", cost(&cut)));
     };
     let apart = percent(&format!("([F_SG@{condition}] - [w1@{condition}]) / [FF@{condition}]"));
-    Some(compared(&cut, &memory, apart.and_then(|e| e.interval)))
+    let late = percent(&excess("F_SG_cont", condition))
+        .map(|late| format!(" Cut only from update 800 on, it costs {}.", cost(&late)));
+    Some(compared(&cut, &memory, apart.and_then(|e| e.interval)) + &late.unwrap_or_default())
 }
 
 /// The cost of the cut beside what having no memory costs; `apart` is the interval of their difference.
@@ -251,6 +278,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_counted_alike_is_said_once() {
+        let shares = |numbers: [&str; 2]| {
+            let [a, b] = numbers.map(str::to_owned);
+            vec![(a, "decisions"), (b, "signs")]
+        };
+        let (quadrotor, vessel) = (shares(["1 of 2", "3 of 4"]), shares(["5 of 6", "7 of 8"]));
+        let both = beside_the_paper(&quadrotor, &vessel);
+        assert!(both.ends_with(
+            "Quadrotor: 1 of 2 decisions, 3 of 4 signs. Vessel, with other ships' tracks: 5 of 6 and 7 of 8."
+        ), "{both}");
+        let other = beside_the_paper(&quadrotor, &vessel[1..]);
+        assert!(other.ends_with("tracks: 7 of 8 signs."), "{other}");
+        assert!(beside_the_paper(&quadrotor, &[]).ends_with("3 of 4 signs."));
+    }
+
+    #[test]
     fn configurations_are_counted_by_what_their_intervals_decide() {
         let claim = |name: &str, verdicts: &[Verdict]| {
             let outcome = |verdict: &Verdict| Outcome {
@@ -269,11 +312,11 @@ mod tests {
         let claims =
             [claim("cost, hidden", &[yes, yes, open]), claim("cost at 0.05", &[yes, no, open])];
         assert_eq!(
-            robustness(&claims),
-            "Of 3 configurations that the paper does not exclude, the cut costs something in 1 where velocity is well seen \
-             (and helps in 1), in 2 where velocity is hidden; in the others these runs do not tell."
+            robustness(&claims, 8),
+            "The paper leaves settings open: of 3 ways to fill them in, 8 seeds each, the cut is seen to cost something in 1 \
+             where velocity is well seen (and helps in 1), in 2 where velocity is hidden; the others stay undecided."
         );
-        assert_eq!(robustness(&[claim("H1", &[yes])]), "");
+        assert_eq!(robustness(&[claim("H1", &[yes])], 8), "");
     }
 
     #[test]

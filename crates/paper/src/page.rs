@@ -173,8 +173,8 @@ impl Reproduction {
             "lead",
             "A policy with memory learns through the states that its actions produce and through what it stored. A \
              stop-gradient on its memory, a detach(), cuts the second path: the forward stays the same, bit for bit, and only \
-             what is learned changes. Here a quadrotor that tracks a path was trained both ways, with a velocity reading that \
-             gets worse.",
+             what is learned changes. Here a quadrotor that tracks a path was trained both ways through its simulator, with a \
+             velocity reading that gets worse.",
         );
         let finding = self.finding();
         if !finding.short.is_empty() {

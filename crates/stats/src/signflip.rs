@@ -69,6 +69,17 @@ pub struct SignFlip {
     pub floor: f64,
 }
 
+impl SignFlip {
+    /// What a sentence calls it: only a test that counts all patterns is exact.
+    pub fn called(&self) -> &'static str {
+        match (self.patterns, self.monte_carlo_error) {
+            (0, _) => "the sign-flip test, in its normal limit,",
+            (_, Some(_)) => "the sign-flip test, on drawn patterns,",
+            _ => "the exact test",
+        }
+    }
+}
+
 /// Runs the test on the sum (equivalently the mean) of `values`.
 pub fn sign_flip(
     values: &[f64],

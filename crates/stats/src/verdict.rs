@@ -127,6 +127,8 @@ pub struct Evidence {
     pub floor: f64,
     /// The family's level.
     pub alpha: f64,
+    /// What the test is called: only one that counts all patterns is exact.
+    pub test: &'static str,
 }
 
 impl Evidence {
@@ -174,17 +176,17 @@ impl Evidence {
     }
 
     fn audit(&self, rejects: bool) -> String {
-        let Self { adjusted_p, floor, alpha, .. } = self;
+        let Self { adjusted_p, floor, alpha, test, .. } = self;
         if *floor > *alpha {
             return format!(
-                "the exact test can not reach an adjusted p below {floor:.3} here, so it can reject nothing"
+                "{test} can not reach an adjusted p below {floor:.3} here, so it can reject nothing"
             );
         }
         let p = backcut_text::format::p_value(*adjusted_p);
         if rejects {
-            format!("the exact test rejects (adjusted p {p})")
+            format!("{test} rejects (adjusted p {p})")
         } else {
-            format!("the exact test does not reject (adjusted p {p})")
+            format!("{test} does not reject (adjusted p {p})")
         }
     }
 }
@@ -196,7 +198,8 @@ mod tests {
 
     fn evidence(interval: [f64; 2]) -> Evidence {
         let (direction, margin) = (Some(Direction::Positive), None);
-        Evidence { interval, direction, margin, adjusted_p: 0.01, floor: 0.001, alpha: 0.05 }
+        let test = "the exact test";
+        Evidence { interval, direction, margin, adjusted_p: 0.01, floor: 0.001, alpha: 0.05, test }
     }
 
     #[test]

@@ -103,7 +103,8 @@ impl Page {
         self.html.push_str("<ul class=\"finding\">\n");
         for sentence in sentences {
             let (subject, rest) = sentence.split_once(": ").unwrap_or(("", sentence));
-            let _ = writeln!(self.html, "<li><b>{}</b>: {}</li>", xml(subject), xml(rest));
+            let rest = whole_intervals(&xml(rest));
+            let _ = writeln!(self.html, "<li><b>{}</b>: {rest}</li>", xml(subject));
         }
         self.html.push_str("</ul>\n");
     }
@@ -304,6 +305,16 @@ impl Page {
         }
         self.html.push_str("</tbody></table></div></details>\n");
     }
+}
+
+/// A text whose intervals, `[1.0, 2.0]`, no line breaks.
+fn whole_intervals(text: &str) -> String {
+    let mut is_inside = false;
+    let unbroken = |c: char| {
+        is_inside = c == '[' || is_inside && c != ']';
+        if is_inside && c == ' ' { '\u{a0}' } else { c }
+    };
+    text.chars().map(unbroken).collect()
 }
 
 /// A cell for the eye: a number with more digits than anybody reads keeps them in the data only.

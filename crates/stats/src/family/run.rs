@@ -127,6 +127,7 @@ impl Family {
             adjusted_p: adjust(test.p),
             floor: adjust(test.floor),
             alpha: params.alpha,
+            test: test.called(),
         }
         .decide();
         Ok(Row {
