@@ -78,11 +78,24 @@ pub fn stats(
 ) -> PyResult<(String, String, String)> {
     let options: Options = serde_json::from_str(options).map_err(internal)?;
     let failed = |error: StatsError| told("failed to ", &error);
-    let family = options.family().map_err(failed)?;
+    let asks_nothing = options.contrasts.is_empty() && options.values.is_empty();
+    let family = match options.family() {
+        Err(error) if !asks_nothing => return Err(failed(error)),
+        family => family,
+    };
     let raw = match (file, frame) {
         (Some(bytes), _) => RawTable::from_bytes(bytes.as_bytes()).map_err(failed)?,
         (None, Some(frame)) => py.detach(|| frame::read(frame.0))?,
         (None, None) => listed(&columns)?,
+    };
+    let family = match family {
+        Ok(family) => family,
+        Err(error) => {
+            // What to type depends on what is there.
+            let table = SourceTable::from_raw(&raw, &options.layout()).map_err(failed)?;
+            let hint = text::what_to_ask(&table, str::to_owned);
+            return Err(wrong(format!("failed to {error}"), &hint));
+        }
     };
     let (report, title) = py
         .detach(|| {

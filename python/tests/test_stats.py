@@ -74,6 +74,8 @@ def test_errors_say_what_and_what_to_do():
         backcut.stats({"seed": [1, 2], "a": [True, False]}, "[a] > 0")
     with pytest.raises(ValueError):
         backcut.stats(columns(long_rows()), "[nothing@0.2] > 0")
+    with pytest.raises(backcut.Error, match=r'give "difference = \[b@0.2\] - \[a@0.2\]"(.|\n)*\[a@0.2\]  6 of them'):
+        backcut.stats(columns(long_rows()))
 
 
 def test_a_notebook_gets_a_figure():

@@ -88,6 +88,11 @@ impl AisError {
 impl Hinted for AisError {
     fn hint(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
+            Self::Io { error, path }
+                if error.kind() == io::ErrorKind::NotFound && path.ends_with("store.json") =>
+            {
+                "a store is a folder that `backcut vessel import` or `backcut vessel fleet` made; name it from where you are"
+            }
             Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 "check the spelling; the folder of --out is made, its parent must exist"
             }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Cells of a bar.
-const CELLS: usize = 12;
+const CELLS: usize = 8;
 /// Done, the edge, and not yet done.
 const MARKS: &str = "##.";
 
@@ -27,15 +27,16 @@ pub enum Counts {
     Bytes,
 }
 
-/// A bar of so many things; hidden where nobody watches.
+/// A bar of so many things, of updates if the work has a name; hidden where nobody watches.
 pub fn bar(name: &str, total: u64, counts: Counts) -> ProgressBar {
     let count = match counts {
         Counts::Things => "{human_pos}/{human_len}",
         Counts::Bytes => "{bytes}/{total_bytes}",
     };
-    let name = if name.is_empty() { "" } else { "{prefix} " };
-    let template =
-        format!("{name}[{{bar:{CELLS}}}] {count}, {{elapsed}} elapsed, {{eta}} left {{wide_msg}}");
+    let (name, what) = if name.is_empty() { ("", "") } else { ("{prefix} ", " updates") };
+    let template = format!(
+        "{name}[{{bar:{CELLS}}}] {count}{what}, {{elapsed}} elapsed, {{eta}} left {{wide_msg}}"
+    );
     let bar = ProgressBar::new(total);
     bar.set_style(styled(&template));
     if !is_watched() {
@@ -94,9 +95,9 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_any_other() {
-        assert_eq!(drawn(0, 3), "[............]");
-        assert_eq!(drawn(3, 3), "[############]");
-        assert_eq!(drawn(1, 2), "[######......]");
-        assert_eq!(drawn(0, 0), "[............]");
+        assert_eq!(drawn(0, 3), "[........]");
+        assert_eq!(drawn(3, 3), "[########]");
+        assert_eq!(drawn(1, 2), "[####....]");
+        assert_eq!(drawn(0, 0), "[........]");
     }
 }

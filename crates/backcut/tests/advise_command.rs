@@ -35,6 +35,16 @@ fn every_sentence_carries_its_interval() {
 }
 
 #[test]
+fn an_arm_that_leaves_ff_is_compared_from_there_on() {
+    let desk = StudyFolder::new();
+    let said = desk.fine(&format!("advise --study {}", published("second/c5")));
+    assert!(said.contains("Training under F_SG from update 800 on (`F_SG_cont`) raises"), "{said}");
+    assert!(!said.contains("warm start") && !said.contains("Not compared"), "{said}");
+    let said = desk.fine(&format!("advise --study {}", published("second/c4")));
+    assert!(said.contains("Not compared"), "an arm is not left out in silence: {said}");
+}
+
+#[test]
 fn nothing_is_said_on_too_few_sources_or_without_a_result() {
     let desk = StudyFolder::new();
     // Both from initialization: arms that start elsewhere are not compared.

@@ -116,3 +116,21 @@ fn wrong_input_is_one_clear_error_with_a_hint() {
     assert_refused(&["explain", "FF", "--layers", "0"], "0 layers", "at least 1");
     assert_refused(&["explain", "FF", "--step", "32"], "no step 32", "--step 0 to --step 31");
 }
+
+#[test]
+fn single_edges_are_told_as_what_they_are() {
+    let said = |cut: &str| backcut(&["explain", cut, "--system", "quadrotor", "--steps", "6"]).out;
+    let keys = said("FF:keys=D");
+    assert!(keys.contains("Except: `keys` is\nclosed (D)."), "{keys}");
+    assert!(
+        keys.contains("nor W_K receives credit") && !keys.contains("nor W_K and W_V"),
+        "{keys}"
+    );
+    let velocity = said("FF:velocity=A0.5");
+    assert!(velocity.contains("`velocity` passes 0.5 of its credit (A0.5)"), "{velocity}");
+    assert!(velocity.contains("STATE edges (=) are scaled, some or all"), "{velocity}");
+    let observation = said("FF:observation=D");
+    let row = observation.lines().find(|line| line.contains("value `observation`")).unwrap();
+    assert_eq!(row.split_whitespace().rev().take(3).collect::<Vec<_>>(), ["6", "6", "0"]);
+    assert!(keys.lines().all(|line| line.chars().count() <= 80), "{keys}");
+}

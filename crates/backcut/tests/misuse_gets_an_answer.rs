@@ -186,3 +186,46 @@ fn numbers_without_measure_are_refused() {
     assert!(said.contains("'--of <ARM@CONDITION>...' cannot be used with '--checkpoint"), "{said}");
     assert!(!desk.path("q").exists() && !desk.path("t").exists());
 }
+
+#[test]
+fn a_folder_that_was_misspelt_is_not_made() {
+    let desk = small_study();
+    desk.fine("study run s.toml --out out");
+    for line in ["study collect s.toml --out oot", "study watch s.toml --out oot"] {
+        refused(&desk, line, "oot: no such folder");
+    }
+    assert!(!desk.path("oot").exists());
+    refused(&desk, "vessel show oot", "oot/store.json");
+}
+
+#[test]
+fn a_script_that_is_not_there_is_missed_before_anything_runs() {
+    let desk = StudyFolder::new();
+    let study = "name = \"p\"\ntitle = \"A program\"\n[system]\ncommand = [\"python3\", \"nosuch.py\"]\n\
+                 [sources]\nfirst = 1\ncount = 4\n[arms]\na = { settings = { x = 0 } }\n";
+    desk.write("p.toml", study);
+    refused(&desk, "study plan p.toml", "there is no file \"nosuch.py\"");
+    desk.write("there.toml", &study.replace("nosuch.py", "there.py")).write("there.py", "");
+    desk.fine("study plan there.toml");
+}
+
+#[test]
+fn states_of_two_systems_have_no_median() {
+    let desk = StudyFolder::new();
+    desk.fine("train quadrotor --updates 1 --out a");
+    desk.fine("train cart-pole --updates 1 --out b");
+    refused(&desk, "measure gradient --checkpoint a b", "no median holds both");
+    assert_eq!(desk.backcut("measure gradient --checkpoint a a").code, 0);
+}
+
+#[test]
+fn numbers_of_tables_are_missed_by_name() {
+    let desk = StudyFolder::new();
+    desk.write("t.csv", "seed,FF@0.20,w1@0.20\n1,1.0\n");
+    refused(&desk, "stats t.csv --values FF@0.20", "t.csv: failed to read the table");
+    desk.write("t.csv", "seed,FF@0.20,w1@0.20\n1,1.0,2.0\n");
+    let seen = desk.backcut("stats t.csv --values FFF@0.20");
+    assert!(seen.err.contains("hint: did you mean `FF@0.20`?"), "{}", seen.err);
+    refused(&desk, "train quadrotor --noise=-1", "it is finite and not below zero");
+    refused(&desk, "train quadrotor --noise abc", "or `hidden`");
+}

@@ -76,10 +76,10 @@ fn a_study_of_anybody_s_has_a_page_and_figures_of_its_own() {
     assert!(figure.status.success(), "{}", text(&figure.stderr));
     assert!(folder.path().join("endpoints.svg").is_file());
     let list = text(&backcut(folder.path(), &["report", "list", "results"]).stdout);
-    for line in ["study quick", "  endpoints        yes", "  memory-value     yes"] {
+    for line in ["study quick", "  endpoints         yes", "  memory-value      yes"] {
         assert!(list.lines().any(|l| l == line), "{line}\n{list}");
     }
-    assert!(list.contains("  curves           no: quick holds no learning curves"), "{list}");
+    assert!(list.contains("  curves            no: quick holds no learning curves"), "{list}");
     let slip = backcut(folder.path(), &["report", "figure", "endpoint", "results"]);
     assert!(text(&slip.stderr).contains("hint: did you mean `endpoints`?"));
 }

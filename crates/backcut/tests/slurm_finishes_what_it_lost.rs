@@ -173,9 +173,10 @@ fn a_task_out_of_time_goes_on_later(bench: &Bench, expected: &[(String, String)]
         cluster.tasks(job).iter().any(is_back).then_some(())
     });
     assert!(!Path::new(&format!("/proc/{runner}")).exists(), "it saved and ended");
-    // Slurm holds a requeued task back for two minutes.
+    // Slurm holds a requeued task back for two minutes. In the very second in which it ended a node would refuse it: its
+    // credential is told from the revoked one by the second in which it was made.
     cluster.until("a release", || {
-        cluster.run("scontrol", &["update", &format!("JobId={id}"), "StartTime=now"])
+        cluster.run("scontrol", &["update", &format!("JobId={id}"), "StartTime=now+3"])
     });
     cluster.until("the first study", || (bench.done(&out) == UNITS).then_some(()));
     let found = tables(&bench.tables(&out));

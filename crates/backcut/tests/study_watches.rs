@@ -14,7 +14,7 @@ fn a_study_and_its_folder_are_watched() {
     desk.write("one.toml", &tiny("one", 10, "")).write("two.toml", &tiny("two", 11, ""));
     desk.fine("study run one.toml --out out --jobs 2");
     let said = desk.fine("study watch one.toml --out out --once");
-    assert!(said.contains("[############]"), "{said}");
+    assert!(said.contains("[########]"), "{said}");
     assert!(said.contains("mean error"), "{said}");
 
     // Of the second study, one record is taken away: it is pending again, and nobody computes it.

@@ -170,7 +170,7 @@ pub enum MeasureError {
 impl Hinted for MeasureError {
     fn hint(&self) -> Cow<'_, str> {
         match self {
-            Self::Unfit(_) => "choose another measurement, or other cuts",
+            Self::Unfit(_) => "choose other names, cuts or another measurement",
             Self::Sample(_) => "the system's data do not hold what its settings ask for",
             Self::Roll { .. } => "the policy leaves its range on this batch: choose another state",
             Self::Panel(_) => "the policy leaves its range on the panel: choose another state",

@@ -88,6 +88,7 @@ impl Reproduction {
         };
         let (short, sentences) = (short(results, study), sentences(results, study));
         let of = match (self.second.is_some(), self.column(programme)) {
+            (true, name) if programme > 0 => format!(" of the {name}, with the published settings"),
             (true, name) => format!(" of the {name}"),
             (false, _) => String::new(),
         };

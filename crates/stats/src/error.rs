@@ -138,6 +138,9 @@ impl StatsError {
 impl Hinted for StatsError {
     fn hint(&self) -> Cow<'_, str> {
         match self {
+            Self::Unreadable(what) if what.contains("fields") => {
+                "every row has as many cells as the header; a missing value is an empty cell"
+            }
             Self::Unreadable(_) => "give a CSV or Parquet table with a header",
             Self::Separator { separator: ';', .. } => {
                 "add --separator ';', and --decimal-comma if numbers are written 1,5"
@@ -147,7 +150,12 @@ impl Hinted for StatsError {
             Self::MissingColumn { what: "the source column", .. } => "name it with --source COLUMN",
             Self::MissingColumn { what: "the arm column", .. } => "name it with --arm COLUMN",
             Self::MissingColumn { what: "the value column", .. } => "name it with --value COLUMN",
-            Self::MissingColumn { .. } => "cells are matched letter by letter; 0.2 is not 0.20",
+            Self::MissingColumn { name, available, .. } => {
+                let near = backcut_text::nearest(name, available.split(", "));
+                let near = near.map(|near| format!("did you mean `{near}`? "));
+                let rule = "cells are matched letter by letter; 0.2 is not 0.20";
+                return Cow::Owned(format!("{}{rule}", near.unwrap_or_default()));
+            }
             Self::Unpaired { .. } => {
                 "complete the table, or leave those sources out with --drop-incomplete"
             }

@@ -7,14 +7,44 @@
 use std::fmt::Write as _;
 
 use backcut_text::format::{Digits, p_value};
-use backcut_text::{COLUMNS, counted, wrapped};
+use backcut_text::{COLUMNS, counted, escape, wrapped};
 
 use crate::family::{Bound, Report, Row};
 use crate::forest;
 use crate::signflip::TIE_TOLERANCE;
+use crate::table::{Cell, SourceTable};
 
 /// The longest name a table of 80 columns shows; the full one stands in the list of contrasts.
 const NAME: usize = 18;
+
+/// Cells that are listed one by one.
+const LISTED: usize = 40;
+
+/// For who asked nothing: an example to type, which `typed` puts into the user's own language, and the cells of the table.
+pub fn what_to_ask(table: &SourceTable, typed: impl Fn(&str) -> String) -> String {
+    let cells: Vec<&str> = table.cell_names().collect();
+    let numbers = |name: &str| {
+        let cell = table.cell(name).unwrap_or_default();
+        cell.iter().filter(|c| matches!(c, Cell::Number(_))).count()
+    };
+    let sources = table.sources().len();
+    let is_whole = |name: &&&str| numbers(name) == sources;
+    let whole: Vec<String> = cells.iter().filter(is_whole).map(|c| escape::plain(c)).collect();
+    let example = match whole.as_slice() {
+        [a, b, ..] => format!("\"difference = [{b}] - [{a}]\""),
+        [a] => format!("\"mean = [{a}]\""),
+        [] => "\"[a] - [b]\"".to_owned(),
+    };
+    let mut out = format!("give {}; there are {}", typed(&example), counted(sources, "source"));
+    out += " with numbers in";
+    for name in cells.iter().take(LISTED) {
+        out += &format!("\n  [{}]  {} of them", escape::plain(name), numbers(name));
+    }
+    if cells.len() > LISTED {
+        out += &format!("\n  and {} cells more", cells.len() - LISTED);
+    }
+    out
+}
 
 /// The whole report: contrasts, estimates, tests, forest plot, reasons, notes.
 pub fn render(report: &Report, title: &str) -> String {

@@ -81,6 +81,7 @@ impl Advice {
                 }
             }
         }
+        sentences.extend(left_out(&results.study.arms, &groups));
         sentences.extend(untested(&groups));
         sentences
     }
@@ -121,8 +122,12 @@ impl Advice {
             Ok(rows) => rows,
             Err(what) => return nothing(&what),
         };
-        let mut sentences: Vec<(String, String)> =
-            others.iter().zip(&rows).map(|(arm, row)| difference(arm, full, row)).collect();
+        let since = |arm: &Arm| leaves(arm, group.full, &results.study.arms);
+        let mut sentences: Vec<(String, String)> = others
+            .iter()
+            .zip(&rows)
+            .map(|(arm, row)| difference(arm, since(arm), full, row))
+            .collect();
         let segments: Vec<(u32, usize)> =
             others.iter().enumerate().filter_map(|(i, arm)| Some((segment(arm)?, i))).collect();
         if !segments.is_empty() {
@@ -172,12 +177,15 @@ fn nothing(why: &str) -> (String, Vec<(String, String)>) {
 }
 
 /// What one arm's difference from FF says.
-fn difference(arm: &Arm, full: &str, row: &Row) -> (String, String) {
+fn difference(arm: &Arm, since: Option<u64>, full: &str, row: &Row) -> (String, String) {
+    let from = since.map_or_else(String::new, |at| format!(" from update {at} on"));
     let what = match (window(arm), arm.cut.to_string()) {
-        (Some(1), cut) if cut == "FF" => format!("Having no memory (`{}`)", arm.name),
-        (Some(steps), cut) if cut == "FF" => format!("Seeing {steps} steps only (`{}`)", arm.name),
-        (_, cut) if cut == arm.name => format!("Training under {cut}"),
-        (_, cut) => format!("Training under {cut} (`{}`)", arm.name),
+        (Some(1), cut) if cut == "FF" => format!("Having no memory{from} (`{}`)", arm.name),
+        (Some(steps), cut) if cut == "FF" => {
+            format!("Seeing {steps} steps only{from} (`{}`)", arm.name)
+        }
+        (_, cut) if cut == arm.name => format!("Training under {cut}{from}"),
+        (_, cut) => format!("Training under {cut}{from} (`{}`)", arm.name),
     };
     let text = match row.verdict {
         Verdict::AboveZero | Verdict::AboveZeroNotByExact => {
@@ -220,7 +228,8 @@ fn segment(arm: &Arm) -> Option<u32> {
     arm.cut.to_string().strip_prefix("SEG-")?.parse().ok()
 }
 
-/// Every arm under FF with its full memory, with the arms that differ from it in cut or window alone.
+/// Every arm under FF with its full memory, with the arms that differ from it in cut or window alone, from their start on or
+/// from an update on at which they leave it.
 fn groups(arms: &[Arm]) -> Vec<Group<'_>> {
     let others_than_window = |arm: &Arm| {
         let mut settings = arm.settings.clone();
@@ -230,7 +239,7 @@ fn groups(arms: &[Arm]) -> Vec<Group<'_>> {
     let alike = |a: &Arm, b: &Arm| {
         a.grid == b.grid
             && b.program.is_none()
-            && a.from == b.from
+            && (a.from == b.from || leaves(b, a, arms).is_some())
             && a.updates == b.updates
             && a.stream == b.stream
             && a.optimizer == b.optimizer
@@ -255,6 +264,26 @@ fn groups(arms: &[Arm]) -> Vec<Group<'_>> {
         }
     }
     groups
+}
+
+/// The update at which an arm leaves another one.
+fn leaves(arm: &Arm, other: &Arm, arms: &[Arm]) -> Option<u64> {
+    arm.from.filter(|(parent, _)| arms[*parent].name == other.name).map(|(_, at)| at)
+}
+
+/// Arms of a study that no group compares.
+fn left_out(arms: &[Arm], groups: &[Group]) -> Option<Sentence> {
+    let is_compared = |arm: &Arm| {
+        let is_it = |other: &Arm| other.name == arm.name;
+        groups.iter().any(|group| is_it(group.full) || group.others.iter().any(|o| is_it(o)))
+    };
+    let names: Vec<String> =
+        arms.iter().filter(|arm| !is_compared(arm)).map(|arm| format!("`{}`", arm.name)).collect();
+    let text = format!(
+        "Not compared, since nothing under FF differs from it in cut or window alone: {}.",
+        names.join(", ")
+    );
+    (!names.is_empty() && !groups.is_empty()).then(|| plain(&text))
 }
 
 /// The errors of a group's arms under a condition, by source.
@@ -293,7 +322,11 @@ fn untested(groups: &[Group]) -> Vec<Sentence> {
     if !arms().any(|arm| segment(arm).is_some()) {
         missing.push("how short a segment may be (SEG-L)");
     }
-    if !groups.iter().any(|group| group.full.from.is_some()) {
+    let is_late = |arm: &Arm| arm.from.is_some();
+    if !groups
+        .iter()
+        .any(|group| is_late(group.full) || group.others.iter().any(|arm| is_late(arm)))
+    {
         missing.push("cuts after a warm start");
     }
     if groups.iter().all(|group| group.full.from.is_some()) {

@@ -9,12 +9,13 @@ mod drawing;
 mod words;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
-use backcut_engine::{Draw, ForwardSpec, MemoryReads, Program};
+use backcut_engine::edges::{Edge, EdgeList, Fate, Reach, Tally, Through};
+use backcut_engine::{Draw, ForwardSpec, MemoryCredit, MemoryReads, Program};
 use backcut_study::Tools;
 use backcut_systems::SystemChoice;
 use serde::Serialize;
@@ -206,6 +207,8 @@ impl Explained<'_> {
             };
             rows.push((label, count.tally));
         }
+        let label = |(name, tally)| (format!("value `{name}`, within a step"), tally);
+        rows.extend(self.declared().into_iter().map(label));
         let mut out = table("edges of one trajectory", &rows);
         let by_distance = self.edges.tally_by(|e| (e.through.is_cache(), octave(e.distance())));
         let rows: Vec<(String, Tally)> = by_distance
@@ -222,6 +225,28 @@ impl Explained<'_> {
             out.push_str(&table("memory edges by distance, all layers", &rows));
         }
         out
+    }
+
+    /// Declared edges that the cut names, one in every step.
+    fn declared(&self) -> BTreeMap<&str, Tally> {
+        let cut = self.edges.cut();
+        let is_named = |name: &str, edge: &str| {
+            name == edge
+                || name.strip_suffix(edge).is_some_and(|start| start.ends_with('.'))
+                || name.strip_prefix(edge).is_some_and(|end| end.starts_with('.'))
+        };
+        let of = |name| {
+            let part = cut.parts.iter().find(|part| is_named(name, &part.edge))?;
+            let fate = match part.credit {
+                MemoryCredit::Full => Fate::Kept,
+                MemoryCredit::Scaled { alpha } => Fate::Scaled(alpha.get()),
+                _ => Fate::Dropped,
+            };
+            let mut tally = Tally::default();
+            (0..self.steps).for_each(|_| tally.add(fate));
+            Some((name, tally))
+        };
+        self.program.declared_names().filter_map(of).collect()
     }
 
     /// Counts per state and cache, and per distance too if asked.
@@ -254,6 +279,7 @@ impl Explained<'_> {
             "window": self.window,
             "state_edges_per_path": self.edges.state_edges_per_path(),
             "edges": self.counts(false),
+            "declared_edges": self.declared(),
             "edges_by_distance": self.counts(true),
             "reach": {
                 "loss_step": self.reach.loss_step(),

@@ -240,7 +240,7 @@ fn list(folder: Option<&Path>) -> anyhow::Result<String> {
     let mut add = |title: &str, names: &[(&str, &str)]| {
         let _ = writeln!(text, "{title}");
         for (name, what) in names {
-            let _ = writeln!(text, "  {name:<16} {what}");
+            let _ = writeln!(text, "  {name:<17} {what}");
         }
     };
     let paper = backcut_paper::paper::Paper::load().told()?;
@@ -277,6 +277,6 @@ fn has(name: &str, lacks: Option<ReportError>) -> String {
         Some(ReportError::Missing { why, .. }) => format!("no: {why}"),
         Some(error) => format!("no: {error}"),
     };
-    let line = format!("  {name:<16} {}", backcut_text::escape::plain(&words));
+    let line = format!("  {name:<17} {}", backcut_text::escape::plain(&words));
     backcut_text::wrapped(&line, look::columns(), 19)
 }

@@ -7,12 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use backcut_stats::planning::{Plan, plan_noninferiority};
-use backcut_stats::table::{Cell, Dialect, RawTable};
+use backcut_stats::table::{Dialect, RawTable};
 use backcut_stats::{
     Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
     forest, text,
 };
-use backcut_text::escape;
 use serde::Serialize;
 
 use crate::common::{print_json, print_judged, write};
@@ -106,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     let family = family(args);
     if let (Err(error), true) = (&family, args.contrasts.is_empty() && args.values.is_empty()) {
         // What to type depends on what is there.
-        let hint = listing(&table(args)?);
+        let hint = text::what_to_ask(&table(args)?, |contrast| format!("--contrast {contrast}"));
         return Err(user(format!("failed to {error}"), hint));
     }
     let family = family.told_after("failed to ")?;
@@ -122,6 +121,14 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     }
     let failed = judged.report.rows.iter().any(|row| row.verdict.failed());
     Ok(if failed { Verdict::Failed } else { Verdict::Fine })
+}
+
+/// How an error about a file begins.
+fn in_file(file: &Path) -> String {
+    if file == Path::new("-") {
+        return "failed to ".to_owned();
+    }
+    format!("{}: failed to ", file.display())
 }
 
 /// The files as one table of sources.
@@ -143,8 +150,7 @@ fn table(args: &Args) -> anyhow::Result<SourceTable> {
     let mut tables = Vec::new();
     for file in &args.files {
         let bytes = read(file)?;
-        let place = format!("{}: failed to ", file.display());
-        let place = if args.files.len() > 1 { place } else { "failed to ".to_owned() };
+        let place = in_file(file);
         let mut raw = RawTable::from_bytes_in(&bytes, dialect).told_after(&place)?;
         // Files of one source each need not repeat its name on every row.
         if args.files.len() > 1 && !layout.has_source(&raw.header) {
@@ -153,35 +159,12 @@ fn table(args: &Args) -> anyhow::Result<SourceTable> {
         tables.push(raw);
     }
     let table = RawTable::join(tables).and_then(|raw| SourceTable::from_raw(&raw, &layout));
-    table.told_after("failed to ")
-}
-
-/// An example to type, and the cells of a table.
-fn listing(table: &SourceTable) -> String {
-    let cells: Vec<&str> = table.cell_names().collect();
-    let numbers = |name: &str| {
-        let cell = table.cell(name).unwrap_or_default();
-        cell.iter().filter(|c| matches!(c, Cell::Number(_))).count()
+    let place = match args.files.as_slice() {
+        [file] => in_file(file),
+        _ => "failed to ".to_owned(),
     };
-    let sources = table.sources().len();
-    let is_whole = |name: &&&str| numbers(name) == sources;
-    let whole: Vec<String> = cells.iter().filter(is_whole).map(|c| escape::plain(c)).collect();
-    let mut out = match whole.as_slice() {
-        [a, b, ..] => format!("give --contrast \"difference = [{b}] - [{a}]\""),
-        _ => "give --contrast \"[a] - [b]\" or --values COLUMN".to_owned(),
-    };
-    out += &format!("; there are {sources} sources with numbers in");
-    for name in cells.iter().take(LISTED) {
-        out += &format!("\n  [{}]  {} of them", escape::plain(name), numbers(name));
-    }
-    if cells.len() > LISTED {
-        out += &format!("\n  and {} cells more", cells.len() - LISTED);
-    }
-    out
+    table.told_after(place)
 }
-
-/// Cells that are listed one by one.
-const LISTED: usize = 40;
 
 fn separator(text: &str) -> Result<u8, String> {
     match text.as_bytes() {

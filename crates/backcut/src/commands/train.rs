@@ -275,13 +275,14 @@ impl Display {
         self.drawn = now;
         let error = self.error.map_or("-".to_owned(), |e| format!("{e:.5}"));
         let (loss, clipped) = (progress.update.loss, progress.clipped);
-        let text = format!("loss {loss:.2} error {error} clipped {clipped}");
+        let text = format!("loss {loss:.2} error {error}");
         if self.is_watched {
+            // How many were clipped would not fit 80 columns; it is said at the end.
             self.bar.set_position(update);
             self.bar.set_message(text);
         } else {
             let timing = progress::timing(now - since, update - first, self.total - update);
-            note!("update {update}/{} {text}, {timing}", self.total);
+            note!("update {update}/{} {text} clipped {clipped}, {timing}", self.total);
         }
     }
 

@@ -64,8 +64,17 @@ impl Cut {
         };
         let mut text = format!("{state} {memory}");
         for (index, part) in self.parts.iter().enumerate() {
-            let begin = if index == 0 { " But" } else { "," };
-            let _ = write!(text, "{begin} `{}` has {}", part.edge, part.credit);
+            let begin = if index == 0 { " Except:" } else { "," };
+            let credit = part.credit;
+            let fate = match credit {
+                MemoryCredit::Full => format!("is kept ({credit})"),
+                MemoryCredit::Projected => format!("is closed ({credit})"),
+                MemoryCredit::Scaled { alpha } => {
+                    format!("passes {} of its credit ({credit})", alpha.get())
+                }
+                _ => format!("has {credit}"),
+            };
+            let _ = write!(text, "{begin} `{}` {fate}", part.edge);
         }
         if !self.parts.is_empty() {
             text.push('.');

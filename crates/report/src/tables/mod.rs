@@ -42,9 +42,10 @@ pub const TABLES: &[(&str, &str)] = &[
 
 /// Makes a table over all studies of a folder, or over one.
 pub fn table(results: &Results, name: &str, study: Option<&str>) -> Result<Table, ReportError> {
-    let studies = match study {
-        Some(_) => vec![results.one(study)?],
-        None => results.studies().collect(),
+    // Arms and conditions of several studies make no grid.
+    let studies = match (name, study) {
+        ("means", _) | (_, Some(_)) => vec![results.one(study)?],
+        _ => results.studies().collect(),
     };
     let mut made = match name {
         "contrasts" => contrasts::contrasts(&studies),

@@ -80,6 +80,14 @@ impl Family {
                 row.name, row.at, row.n
             ));
         }
+        let is_bare = |row: &&Row| row.below == 0 && is_bare_ratio(&row.expression);
+        for row in rows.iter().filter(is_bare).filter(|_| self.params.margin.is_none()) {
+            notes.push(format!(
+                "{}: a ratio of positive numbers is above zero whatever they are; to ask whether two cells differ, divide \
+                 their difference: ([a] - [b]) / [b]",
+                row.name
+            ));
+        }
         for row in rows.iter().filter(|row| row.leave_one_out.sign_kept < row.n) {
             notes.push(format!(
                 "{}: the estimate keeps its sign in {} of {} leave-one-out repeats",
@@ -88,6 +96,15 @@ impl Family {
         }
         notes
     }
+}
+
+/// Whether an expression divides and subtracts nothing, whatever its cells are called.
+fn is_bare_ratio(expression: &str) -> bool {
+    let outside: String = expression
+        .split('[')
+        .map(|part| part.split_once(']').map_or(part, |(_, rest)| rest))
+        .collect();
+    outside.contains('/') && !outside.contains('-')
 }
 
 #[cfg(test)]
@@ -101,6 +118,21 @@ mod tests {
     fn rows(count: usize, line: impl Fn(usize) -> String) -> String {
         let lines: Vec<String> = (0..count).map(|i| format!("{i},{}\n", line(i))).collect();
         lines.concat()
+    }
+
+    #[test]
+    fn a_ratio_that_can_only_be_positive_is_pointed_out() {
+        let csv = format!("seed,a-1,b\n{}", rows(8, |i| format!("{}.5,2.0", 1 + i % 3)));
+        let notes = |text: &str| {
+            let params = FamilyParams::new(vec![Contrast::parse(text).unwrap()]);
+            params.check().unwrap().run(&table(&csv)).unwrap().notes.join("\n")
+        };
+        for bare in ["[a-1] / [b]", "mean([a-1]) / mean([b])"] {
+            assert!(notes(bare).contains("above zero whatever"), "{bare}");
+        }
+        for fine in ["([a-1] - [b]) / [b]", "[a-1] - [b]", "[a-1]"] {
+            assert!(!notes(fine).contains("above zero whatever"), "{fine}");
+        }
     }
 
     #[test]

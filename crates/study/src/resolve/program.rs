@@ -210,6 +210,14 @@ fn doubled(systems: &BTreeMap<usize, SystemChoice>) -> Option<(usize, usize)> {
     })
 }
 
+/// The script that an interpreter is to run, where that is plain.
+fn script(command: &[String]) -> Option<&str> {
+    let [program, script, ..] = command else { return None };
+    let name = Path::new(program).file_name()?.to_str()?;
+    let interpreters = ["python", "python3", "sh", "bash", "julia", "Rscript", "node", "perl"];
+    (interpreters.contains(&name) && !script.starts_with('-')).then_some(script)
+}
+
 /// The declared files with their hashes: those that are listed, and those among the command's words.
 fn declared(
     command: &[String],
@@ -232,6 +240,10 @@ fn declared(
         if files.insert(name.clone(), hash).is_some() {
             return invalid(format!("[system] files: {name:?} twice"), "list each file once");
         }
+    }
+    if let Some(script) = script(command).filter(|script| !folder.join(script).is_file()) {
+        let what = format!("[system] command: there is no file {script:?} in {}", folder.display());
+        return invalid(what, "paths are relative to the study file");
     }
     for word in command {
         let is_relative = Path::new(word).is_relative() && !word.is_empty();

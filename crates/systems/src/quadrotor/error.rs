@@ -12,10 +12,10 @@ use crate::settings::SettingsError;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum QuadrotorError {
     /// Neither a number nor `hidden`.
-    #[error("`{0}` is no velocity reading")]
+    #[error("`{0}` is no velocity reading: give its noise in m/s, or `hidden`")]
     Reading(String),
     /// Noise that is negative or not finite.
-    #[error("velocity noise of {0} m/s")]
+    #[error("velocity noise of {0} m/s: it is finite and not below zero")]
     Noise(f64),
     /// A spread that is negative or not finite.
     #[error("initial spread `{name}` is {value}")]

@@ -138,7 +138,13 @@ fn triangles(explained: &Explained<'_>, columns: &Columns) -> String {
     let same = kinds.len() == 1;
     let drawn = kinds.iter().map(|(names, cells)| {
         let of = if same { format!("the same in {layers}") } else { names.join(", ") };
-        triangle(&of, cells, columns, explained.prefix)
+        let sides = ["keys", "values"].map(|side| names.iter().any(|name| name.ends_with(side)));
+        let weights = match sides {
+            [true, false] => "W_K",
+            [false, true] => "W_V",
+            _ => "W_K and W_V",
+        };
+        triangle(&of, cells, columns, (explained.prefix, weights))
     });
     drawn.collect::<Vec<String>>().join("\n")
 }
@@ -161,9 +167,15 @@ fn cells<'e>(edges: impl Iterator<Item = &'e Edge>, columns: &Columns) -> Vec<Ce
     cells
 }
 
-fn triangle(of: &str, cells: &[Cell], columns: &Columns, prefix: usize) -> String {
+fn triangle(
+    of: &str,
+    cells: &[Cell],
+    columns: &Columns,
+    (prefix, weights): (usize, &str),
+) -> String {
     let size = columns.cells();
-    let mut out = format!("MEMORY, {of}: query of step t (row) reads step j (column)\n");
+    let what = format!("MEMORY, {of}: query of step t (row) reads step j (column)");
+    let mut out = words::wrap(&what, 0);
     if columns.per_cell > 1 {
         let _ = writeln!(out, "each cell stands for {0} x {0} steps", columns.per_cell);
     }
@@ -176,18 +188,27 @@ fn triangle(of: &str, cells: &[Cell], columns: &Columns, prefix: usize) -> Strin
         out.push_str(&Columns::row(&format!("{}   ", t * columns.per_cell), marks));
     }
     out.push('\n');
-    out.push_str(&legend(cells, prefix));
+    out.push_str(&legend(cells, prefix, weights));
     out
 }
 
-fn legend(cells: &[Cell], prefix: usize) -> String {
+/// What the marks mean; `weights` project what is stored.
+fn legend(cells: &[Cell], prefix: usize, weights: &str) -> String {
+    let (only, all) = if weights.contains(" and ") {
+        ("receive credit", "receive all credit")
+    } else {
+        ("receives credit", "receives all credit")
+    };
     let lines = [
-        (OWN, "own step: always kept"),
-        (KEPT, "kept: credit reaches what step j stored, and whatever that was made from"),
-        (WEIGHTS, "weights only: W_K and W_V receive credit, what step j stored does not"),
-        (SCALED, "scaled: W_K and W_V receive all credit, what step j stored a part of it"),
-        (DROPPED, "cut: neither what step j stored nor W_K and W_V receive credit"),
-        (MIXED, "some of each, own steps (always kept) among them"),
+        (OWN, "own step: always kept".to_owned()),
+        (
+            KEPT,
+            "kept: credit reaches what step j stored, and whatever that was made from".to_owned(),
+        ),
+        (WEIGHTS, format!("weights only: {weights} {only}, what step j stored does not")),
+        (SCALED, format!("scaled: {weights} {all}, what step j stored a part of it")),
+        (DROPPED, format!("cut: neither what step j stored nor {weights} {only}")),
+        (MIXED, "some of each, own steps (always kept) among them".to_owned()),
     ];
     let mut out = String::new();
     for (mark, meaning) in lines {
@@ -222,6 +243,7 @@ fn states(explained: &Explained<'_>, columns: &Columns) -> String {
     };
     let note = match edges.state_edges_per_path() {
         _ if link == "+" => "cut in parts: the counts below say which".to_owned(),
+        _ if tally.scaled > 0 => "scaled, some or all: the counts below say which".to_owned(),
         None => "kept: credit passes through all of them".to_owned(),
         Some(0) => "cut: no credit passes from one step to the one before".to_owned(),
         Some(1) => "kept, but any one path passes at most 1 of them".to_owned(),

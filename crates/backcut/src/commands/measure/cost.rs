@@ -127,19 +127,16 @@ fn times(states: &States, restored: &Named, cuts: &[Cut], rounds: u32) -> Result
 }
 
 fn table(look: Look, cuts: &[Cut]) -> String {
-    let mut table = Table::new([
-        "cut",
-        "median ms",
-        "x FF",
-        "min ms",
-        "workspace B",
-        "x FF",
-        "peak B",
-        "x FF",
-        "instructions",
-        "x FF",
-    ]);
-    for cut in cuts.iter().map(ToString::to_string) {
+    let names = cuts.iter().map(ToString::to_string);
+    // Where nothing was counted, the lines above say so.
+    let is_counted = names.clone().any(|cut| look.value("cost.instructions", &cut, ALL).is_some());
+    let mut heads =
+        vec!["cut", "median ms", "x FF", "min ms", "workspace B", "x FF", "peak B", "x FF"];
+    if is_counted {
+        heads.extend(["instructions", "x FF"]);
+    }
+    let mut table = Table::new(heads);
+    for cut in names {
         let value = |quantity: &str, cut: &str| look.value(quantity, cut, ALL);
         let ratio = |quantity: &str| {
             let pair = value(quantity, &cut).zip(value(quantity, "FF"));
@@ -148,7 +145,7 @@ fn table(look: Look, cuts: &[Cut]) -> String {
         let whole = |quantity: &str| {
             value(quantity, &cut).map_or_else(|| "-".to_owned(), |n| thousands(n.round() as usize))
         };
-        table.row([
+        let mut row = vec![
             cut.clone(),
             value("cost.median-ms", &cut).map_or_else(|| "-".to_owned(), number),
             ratio("cost.median-ms"),
@@ -157,9 +154,11 @@ fn table(look: Look, cuts: &[Cut]) -> String {
             ratio("cost.workspace-bytes"),
             whole("cost.peak-bytes"),
             ratio("cost.peak-bytes"),
-            whole("cost.instructions"),
-            ratio("cost.instructions"),
-        ]);
+        ];
+        if is_counted {
+            row.extend([whole("cost.instructions"), ratio("cost.instructions")]);
+        }
+        table.row(row);
     }
     table.text()
 }

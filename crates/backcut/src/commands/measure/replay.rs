@@ -48,7 +48,9 @@ impl Replay {
             Self::Differs { what } => format!("replay: FAILED: {what}"),
             Self::NoRecord { log, update } => {
                 let name = log.file_name().unwrap_or_default().to_string_lossy();
-                format!("replay: not checked (no record of update {update} in a {name} beside it)")
+                format!(
+                    "replay: not checked (a run that ended here: no {name} beside it holds update {update})"
+                )
             }
         }
     }

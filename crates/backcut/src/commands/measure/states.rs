@@ -12,7 +12,7 @@ use backcut_training::Restored;
 
 use super::study_states::{Kept, kept};
 use crate::common::{described, latest, parse_cut};
-use crate::exit::Told as _;
+use crate::exit::{Told as _, user};
 
 /// Options that every measurement shares.
 #[derive(Debug, clap::Args)]
@@ -79,6 +79,16 @@ impl States<'_> {
     fn add(&mut self, path: PathBuf, label: Option<String>) -> Result<()> {
         let restored = Restored::load(self.tools.catalogue, &path);
         let restored = restored.told()?;
+        let name = |restored: &Restored| restored.header.config.system.name.clone();
+        if let Some(first) = self.all.first().filter(|s| name(&s.restored) != name(&restored)) {
+            let (a, b) = (name(&first.restored), name(&restored));
+            let what = format!(
+                "{} is of the {a}, {} of the {b}: no median holds both",
+                first.path.display(),
+                path.display()
+            );
+            return Err(user(what, "measure the states of one system at a time"));
+        }
         let label = label.unwrap_or_else(|| self.label(&path, restored.header.update));
         self.all.push(Named { label, path, restored });
         Ok(())

@@ -32,7 +32,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    let (study, plan, store) = args.target.open(tools)?;
+    let (study, plan, store) = args.target.open_existing(tools)?;
     let folder =
         args.tables.as_ref().map_or_else(|| store.tables(&study.name), |t| t.join(&study.name));
     let analysis = collect(&study, &plan, &store, &folder, &args.parts, args.parquet)?;

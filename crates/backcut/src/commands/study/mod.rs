@@ -8,7 +8,7 @@ use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin, commit};
 use backcut_systems::Catalogue;
 use clap::Subcommand;
 
-use crate::exit::{Told as _, Verdict};
+use crate::exit::{Told as _, Verdict, user};
 use crate::say::out;
 
 pub mod collect;
@@ -103,6 +103,16 @@ impl Target {
         let study = load(&self.file, tools.catalogue).told()?;
         let (study, plan) = commit::in_folder(study, &store).told()?;
         Ok((study, plan, store))
+    }
+
+    /// The same for commands that only read what ran: a folder that does not exist was misspelt.
+    pub fn open_existing(&self, tools: Tools) -> Result<(Study, Plan, Store)> {
+        let opened = self.open(tools)?;
+        if !self.out.is_dir() {
+            let what = format!("{}: no such folder, so nothing ran there", self.out.display());
+            return Err(user(what, "name the folder of `backcut study run --out DIR`"));
+        }
+        Ok(opened)
     }
 }
 

@@ -250,7 +250,7 @@ impl<'a> View<'a> {
         let bars = progress::is_watched().then(|| {
             let multi = MultiProgress::new();
             let bar = progress::bar(&study.name, total, Counts::Things);
-            let bar = multi.add(bar.with_prefix(study.name.clone()).with_message("updates"));
+            let bar = multi.add(bar.with_prefix(study.name.clone()));
             (multi, bar)
         });
         let began = Instant::now();

@@ -57,7 +57,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         return repeat(args, || folder(&store, tools));
     }
     let target = Target { file: args.target.clone(), out: args.out.clone() };
-    let (study, plan, store) = target.open(tools)?;
+    let (study, plan, store) = target.open_existing(tools)?;
     repeat(args, || {
         let results = Results::read(&study, &plan, &store).told()?;
         Ok((view(&results), counts(&results.states)))
