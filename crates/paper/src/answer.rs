@@ -139,7 +139,7 @@ impl Tally {
         let all = [
             (self.decisions, "decisions about a claim are the paper's"),
             (self.signs, "effects that both resolve have its sign"),
-            ([self.groups[2], self.here[0]], "numbers are not told apart from its own"),
+            ([self.groups[2], self.here[0]], "numbers agree within their intervals"),
         ];
         let some = all.into_iter().filter(|([_, all], _)| *all > 0);
         some.map(|([same, all], what)| (format!("{same} of {all}"), what)).collect()

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use backcut_report::Results;
 use backcut_report::estimate::Estimate;
 use backcut_report::results::canonical_condition;
+use backcut_text::counted;
 use backcut_text::format::fixed;
 
 use crate::Reproduction;
@@ -28,8 +29,8 @@ const CONDITIONS: [(&str, &str, &str, &str); 3] = [
 
 /// The arms in words, so that nothing has to be known to read the sentences.
 const ARMS: &str = "FF is the full gradient. F_SG has the same forward and stops the gradient into what earlier steps stored. \
-    w = 1 reads no memory, w = 2 one step of it. Costs are errors above FF's, in percent: means over sources (a source is a \
-    seed: initial weights and batches) with pointwise 95% intervals; arms are compared source by source.";
+    w = 1 reads no memory, w = 2 one step of it. Costs are errors above FF's, in percent, with pointwise 95% intervals; arms are compared source by source, a \
+    source being a seed: initial weights and batches.";
 
 /// Whose experiments these are.
 const PAPER: &str = "This repeats the paper of Li, Han and Huang (2026).";
@@ -93,7 +94,11 @@ impl Reproduction {
             (false, _) => String::new(),
         };
         let is_empty = sentences.is_empty();
-        let note = if is_empty { String::new() } else { format!("{ARMS} Study {study}{of}.") };
+        let note = if is_empty {
+            String::new()
+        } else {
+            format!("{ARMS} Study {study}{of}, {}.", counted(sources(results, study), "source"))
+        };
         let (agreement, robustness) = (self.agreement_line(programme), self.robustness_line());
         Finding { short, sentences, note, agreement, robustness }
     }
@@ -168,6 +173,15 @@ fn condition_of<'r>(results: &'r Results, study: &str, wanted: &str) -> Option<&
     results.study(study)?.conditions().into_iter().find(is_it)
 }
 
+/// Sources behind the costs.
+fn sources(results: &Results, study: &str) -> usize {
+    let count = |(wanted, ..): &(&str, &str, &str, &str)| {
+        let condition = condition_of(results, study, wanted)?;
+        Some(percent(results, study, &excess("F_SG", condition))?.values.len())
+    };
+    CONDITIONS.iter().filter_map(count).max().unwrap_or_default()
+}
+
 fn percent(results: &Results, study: &str, expression: &str) -> Option<Estimate> {
     results.estimate(study, expression).ok().map(|e| e.scaled(100.0))
 }
@@ -216,8 +230,12 @@ fn sentence(results: &Results, study: &str, condition: &str) -> Option<String> {
         return Some(format!("the cut costs {}.", cost(&cut)));
     };
     let apart = percent(&format!("([F_SG@{condition}] - [w1@{condition}]) / [FF@{condition}]"));
-    let late = percent(&excess("F_SG_cont", condition))
-        .map(|late| format!(" Cut only from update 800 on, it costs {}.", cost(&late)));
+    let late = percent(&excess("F_SG_cont", condition)).map(|late| {
+        format!(
+            " With full gradients up to update 800 and the cut after it, the cost is {}.",
+            cost(&late)
+        )
+    });
     Some(compared(&cut, &memory, apart.and_then(|e| e.interval)) + &late.unwrap_or_default())
 }
 
@@ -231,7 +249,7 @@ fn compared(cut: &Estimate, memory: &Estimate, apart: Option<[f64; 2]>) -> Strin
         }
         Some([low, _]) if low > 0.0 => format!("{start}: the cut costs more than memory is worth."),
         Some(_) if memory.mean > 0.0 && cut.mean > 0.0 => format!(
-            "{start}: the cut loses {}% of what memory is worth.",
+            "{start}: the cut takes away {}% of memory's benefit.",
             fixed(100.0 * cut.mean / memory.mean, 0)
         ),
         Some(_) => format!("{start}: the cut costs less."),
@@ -325,7 +343,7 @@ mod tests {
         let words = |apart| compared(&around(30.0), &around(60.0), apart);
         assert!(words(Some([-1.0, 1.0])).ends_with("do not tell the two apart."));
         assert!(words(Some([0.5, 1.0])).contains("more than memory is worth"));
-        assert!(words(Some([-2.0, -1.0])).contains("loses 50% of what memory is worth"));
+        assert!(words(Some([-2.0, -1.0])).contains("takes away 50% of memory's benefit"));
         assert!(words(None).ends_with("costs 60.0% [59, 61]."), "{}", words(None));
         let without = compared(&around(3.0), &around(-1.0), Some([-2.0, -1.0]));
         assert!(without.ends_with("the cut costs less."), "{without}");

@@ -69,7 +69,8 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
         mine.map(|(_, t)| t.values.len()).sum::<usize>()
     };
     outln!("checkpoint, format {}, numerics {}", header.format, header.numerics)?;
-    outln!("  system     {} {}", config.system.name, config.system.settings)?;
+    outln!("  system     {}", config.system.name)?;
+    outln!("{}", listed(&config.system.settings))?;
     outln!("  cut        {}", config.cut)?;
     outln!("  seed       {}, stream {:?}", config.seed, header.stream)?;
     outln!(
@@ -82,7 +83,8 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
     if let Some(start) = &config.start {
         outln!("  branched   after update {} of run {:.16}", start.update, start.config)?;
     }
-    outln!("  optimizer  {}", serde_json::to_string(&config.optimizer)?)?;
+    outln!("  optimizer")?;
+    outln!("{}", listed(&serde_json::to_value(&config.optimizer)?))?;
     outln!("  config     {:.16}... (SHA-256)", header.config_hash)?;
     outln!("  content    {:.16}... (SHA-256)", header.digest)?;
     outln!(
@@ -178,4 +180,23 @@ fn show_export(path: &Path, as_json: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Settings as words, nested ones by their dotted names, in lines that fit.
+fn listed(settings: &serde_json::Value) -> String {
+    fn collect(name: &str, value: &serde_json::Value, words: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(map) => {
+                for (key, value) in map {
+                    let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                    collect(&name, value, words);
+                }
+            }
+            value => words.push(format!("{name} = {value}")),
+        }
+    }
+    let mut words = Vec::new();
+    collect("", settings, &mut words);
+    let text = format!("{:13}{}", "", backcut_text::escape::plain(&words.join(", ")));
+    backcut_text::wrapped(&text, crate::look::columns(), 13).trim_end().to_owned()
 }
