@@ -51,13 +51,23 @@ pub fn range(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
     if low > high {
         return None;
     }
-    let span = if high > low { high - low } else { high.abs().max(1e-12) };
+    // What differs by rounding alone is one value: its digits would make an axis of noise.
+    let size = low.abs().max(high.abs());
+    let span = if high - low > 1e-9 * size { high - low } else { size.max(1e-12) };
     Some([low - 0.06 * span, high + 0.06 * span])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounding_has_no_axis() {
+        let [low, high] = range([1.0, 1.0 - 1e-14]).unwrap();
+        assert!(high - low > 0.1, "{low} {high}");
+        let [low, high] = range([1.0, 1.0 + 1e-6]).unwrap();
+        assert!(high - low < 1e-5, "{low} {high}");
+    }
 
     #[test]
     fn ticks_are_round_and_inside() {
