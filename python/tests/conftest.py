@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,15 @@ def command():
 
 SMALL = ["--set", "policy.steps=6", "--set", "policy.width=8", "--set", "policy.layers=2", "--set", "policy.heads=2",
          "--set", "policy.hidden=8", "--set", "batch=3"]
+CUTS = "FF,FD,F_SG,SEG-4,F_A0.5"
+
+
+def off(export, name, found):
+    """How far a gradient lies from the engine's, relative to the engine's."""
+    theirs = export.family(f"gradient/{name}")
+    assert sorted(found) == sorted(theirs)
+    flat = lambda tree: np.concatenate([np.asarray(tree[n]).ravel() for n in sorted(tree)])
+    return np.linalg.norm(flat(found) - flat(theirs)) / np.linalg.norm(flat(theirs))
 
 
 @pytest.fixture(scope="session")

@@ -2,21 +2,11 @@
 import backcut
 import numpy as np
 import pytest
-from conftest import SMALL
+from conftest import CUTS, SMALL, off
 
 jax = pytest.importorskip("jax")
 jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp  # noqa: E402
-
-CUTS = "FF,FD,F_SG,SEG-4,F_A0.5"
-
-
-def off(export, name, found):
-    """How far a gradient lies from the engine's, relative to the engine's."""
-    theirs = export.family(f"gradient/{name}")
-    assert sorted(found) == sorted(theirs)
-    flat = lambda tree: np.concatenate([np.asarray(tree[n]).ravel() for n in sorted(tree)])
-    return np.linalg.norm(flat(found) - flat(theirs)) / np.linalg.norm(flat(theirs))
 
 
 @pytest.mark.parametrize("name", CUTS.split(","))

@@ -1,21 +1,10 @@
 """Memory cuts in PyTorch, held to the engine's own gradients."""
 import backcut
-import numpy as np
 import pytest
-from conftest import SMALL
+from conftest import CUTS, SMALL, off
 
 torch = pytest.importorskip("torch")
 from backcut.torch import Cache, carry  # noqa: E402
-
-CUTS = "FF,FD,F_SG,SEG-4,F_A0.5"
-
-
-def off(export, name, found):
-    """How far a gradient lies from the engine's, relative to the engine's."""
-    theirs = export.family(f"gradient/{name}")
-    assert sorted(found) == sorted(theirs)
-    flat = lambda tree: np.concatenate([np.asarray(tree[n]).ravel() for n in sorted(tree)])
-    return np.linalg.norm(flat(found) - flat(theirs)) / np.linalg.norm(flat(theirs))
 
 
 @pytest.mark.parametrize("name", CUTS.split(","))

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use backcut_text::Hinted;
 use backcut_text::escape::plain;
 
+use crate::store::MANIFEST;
+
 /// Why tracks could not be read, cleaned, stored or divided.
 #[derive(Debug, thiserror::Error)]
 pub enum AisError {
@@ -89,7 +91,7 @@ impl Hinted for AisError {
     fn hint(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
             Self::Io { error, path }
-                if error.kind() == io::ErrorKind::NotFound && path.ends_with("store.json") =>
+                if error.kind() == io::ErrorKind::NotFound && path.ends_with(MANIFEST) =>
             {
                 "a store is a folder that `backcut vessel import` or `backcut vessel fleet` made; name it from where you are"
             }

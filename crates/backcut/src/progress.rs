@@ -21,22 +21,24 @@ pub fn is_watched() -> bool {
 /// What a bar counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counts {
-    /// Updates, units, rounds.
+    /// What needs no name.
     Things,
+    /// Updates.
+    Updates,
     /// Bytes of files.
     Bytes,
 }
 
-/// A bar of so many things, of updates if the work has a name; hidden where nobody watches.
+/// A bar of so many things; hidden where nobody watches.
 pub fn bar(name: &str, total: u64, counts: Counts) -> ProgressBar {
     let count = match counts {
         Counts::Things => "{human_pos}/{human_len}",
+        Counts::Updates => "{human_pos}/{human_len} updates",
         Counts::Bytes => "{bytes}/{total_bytes}",
     };
-    let (name, what) = if name.is_empty() { ("", "") } else { ("{prefix} ", " updates") };
-    let template = format!(
-        "{name}[{{bar:{CELLS}}}] {count}{what}, {{elapsed}} elapsed, {{eta}} left {{wide_msg}}"
-    );
+    let name = if name.is_empty() { "" } else { "{prefix} " };
+    let template =
+        format!("{name}[{{bar:{CELLS}}}] {count}, {{elapsed}} elapsed, {{eta}} left {{wide_msg}}");
     let bar = ProgressBar::new(total);
     bar.set_style(styled(&template));
     if !is_watched() {

@@ -210,6 +210,15 @@ impl<'p> EdgeList<'p> {
         &self.edges
     }
 
+    /// Declared edges, values within a step, of which not all credit passes; each stands in every step.
+    pub fn declared(&self) -> impl Iterator<Item = (&'p str, Fate)> {
+        let points = self.program.points.iter().zip(&self.resolved.points);
+        let fate = |factor: f64| if factor == 0.0 { Fate::Dropped } else { Fate::Scaled(factor) };
+        points
+            .filter(|(_, factor)| **factor != 1.0)
+            .map(move |(point, factor)| (point.name.as_str(), fate(*factor)))
+    }
+
     /// The name of the state, register or cache that an edge runs through.
     pub fn name(&self, edge: &Edge) -> Cow<'p, str> {
         let program = self.program;

@@ -16,6 +16,9 @@ pub enum StatsError {
     /// The bytes are not a table.
     #[error("read the table: {0}")]
     Unreadable(String),
+    /// A row is longer or shorter than the header.
+    #[error("read the table: {0}")]
+    Ragged(String),
     /// The columns are separated by something else.
     #[error("read the table: {what}")]
     Separator {
@@ -33,6 +36,8 @@ pub enum StatsError {
         name: String,
         /// The names that exist.
         available: String,
+        /// The one that may have been meant.
+        near: Option<String>,
     },
     /// The same source (and cell) appears twice.
     #[error("pair sources: {what} appears in row {first} and again in row {second}")]
@@ -133,12 +138,22 @@ impl StatsError {
     pub(crate) fn no_rows() -> Self {
         Self::Unreadable("there are no rows below the header".into())
     }
+
+    /// A name that a table does not have.
+    pub(crate) fn missing<'a>(
+        what: &'static str,
+        name: &str,
+        names: impl Iterator<Item = &'a str> + Clone,
+    ) -> Self {
+        let near = backcut_text::nearest(name, names.clone()).map(str::to_owned);
+        Self::MissingColumn { what, name: name.to_owned(), available: name_list(names), near }
+    }
 }
 
 impl Hinted for StatsError {
     fn hint(&self) -> Cow<'_, str> {
         match self {
-            Self::Unreadable(what) if what.contains("fields") => {
+            Self::Ragged(_) => {
                 "every row has as many cells as the header; a missing value is an empty cell"
             }
             Self::Unreadable(_) => "give a CSV or Parquet table with a header",
@@ -150,9 +165,8 @@ impl Hinted for StatsError {
             Self::MissingColumn { what: "the source column", .. } => "name it with --source COLUMN",
             Self::MissingColumn { what: "the arm column", .. } => "name it with --arm COLUMN",
             Self::MissingColumn { what: "the value column", .. } => "name it with --value COLUMN",
-            Self::MissingColumn { name, available, .. } => {
-                let near = backcut_text::nearest(name, available.split(", "));
-                let near = near.map(|near| format!("did you mean `{near}`? "));
+            Self::MissingColumn { near, .. } => {
+                let near = near.as_ref().map(|near| format!("did you mean `{near}`? "));
                 let rule = "cells are matched letter by letter; 0.2 is not 0.20";
                 return Cow::Owned(format!("{}{rule}", near.unwrap_or_default()));
             }

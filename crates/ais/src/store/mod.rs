@@ -21,5 +21,5 @@ pub use writer::StoreWriter;
 
 const TRACKS: &str = "tracks.parquet";
 const RESERVED: &str = "reserved.parquet";
-const MANIFEST: &str = "store.json";
+pub(crate) const MANIFEST: &str = "store.json";
 const FORMAT: u32 = 1;

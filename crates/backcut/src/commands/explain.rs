@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use backcut_engine::edges::{Edge, EdgeList, Fate, Reach, Tally, Through};
-use backcut_engine::{Draw, ForwardSpec, MemoryCredit, MemoryReads, Program};
+use backcut_engine::edges::{Edge, EdgeList, Reach, Tally, Through};
+use backcut_engine::{Draw, ForwardSpec, MemoryReads, Program};
 use backcut_study::Tools;
 use backcut_systems::SystemChoice;
 use serde::Serialize;
@@ -227,26 +227,14 @@ impl Explained<'_> {
         out
     }
 
-    /// Declared edges that the cut names, one in every step.
+    /// Declared edges that the cut does not keep, one in every step.
     fn declared(&self) -> BTreeMap<&str, Tally> {
-        let cut = self.edges.cut();
-        let is_named = |name: &str, edge: &str| {
-            name == edge
-                || name.strip_suffix(edge).is_some_and(|start| start.ends_with('.'))
-                || name.strip_prefix(edge).is_some_and(|end| end.starts_with('.'))
-        };
-        let of = |name| {
-            let part = cut.parts.iter().find(|part| is_named(name, &part.edge))?;
-            let fate = match part.credit {
-                MemoryCredit::Full => Fate::Kept,
-                MemoryCredit::Scaled { alpha } => Fate::Scaled(alpha.get()),
-                _ => Fate::Dropped,
-            };
+        let counted = |(name, fate)| {
             let mut tally = Tally::default();
             (0..self.steps).for_each(|_| tally.add(fate));
-            Some((name, tally))
+            (name, tally)
         };
-        self.program.declared_names().filter_map(of).collect()
+        self.edges.declared().map(counted).collect()
     }
 
     /// Counts per state and cache, and per distance too if asked.

@@ -4,13 +4,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use backcut_report::results::facts_of;
+use backcut_text::{escape, thousands, wrapped};
 use backcut_training::{Checkpoint, CheckpointError, Folder, KEY, log};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
 use crate::exit::{Told as _, Verdict, user};
+use crate::look::columns;
 use crate::say::{self, outln};
-use backcut_text::thousands;
 
 /// Options of `backcut inspect`.
 #[derive(Debug, clap::Args)]
@@ -184,19 +186,10 @@ fn show_export(path: &Path, as_json: bool) -> Result<()> {
 
 /// Settings as words, nested ones by their dotted names, in lines that fit.
 fn listed(settings: &serde_json::Value) -> String {
-    fn collect(name: &str, value: &serde_json::Value, words: &mut Vec<String>) {
-        match value {
-            serde_json::Value::Object(map) => {
-                for (key, value) in map {
-                    let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-                    collect(&name, value, words);
-                }
-            }
-            value => words.push(format!("{name} = {value}")),
-        }
-    }
-    let mut words = Vec::new();
-    collect("", settings, &mut words);
-    let text = format!("{:13}{}", "", backcut_text::escape::plain(&words.join(", ")));
-    backcut_text::wrapped(&text, crate::look::columns(), 13).trim_end().to_owned()
+    let word = |(name, value): &(String, String)| {
+        format!("{name} {}", if value.is_empty() { "none" } else { value })
+    };
+    let words: Vec<String> = facts_of(settings).iter().map(word).collect();
+    let text = format!("{:13}{}", "", escape::plain(&words.join(", ")));
+    wrapped(&text, columns(), 13).trim_end().to_owned()
 }

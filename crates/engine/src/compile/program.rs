@@ -152,11 +152,6 @@ impl Program {
         caches.chain(registers).chain(states).chain(points).collect()
     }
 
-    /// Names of the declared edges: values within a step that a cut may name.
-    pub fn declared_names(&self) -> impl Iterator<Item = &str> {
-        self.points.iter().map(|point| point.name.as_str())
-    }
-
     /// A cut by its plainest name in rollouts of so many steps: two cuts that keep the same edges have one. The halves
     /// of a cut without parts stay as they were asked for.
     pub fn plain_cut(&self, cut: Cut, steps: usize) -> Result<Cut, BackwardError> {

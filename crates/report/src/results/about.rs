@@ -43,9 +43,14 @@ pub(super) fn facts(path: &Path) -> Result<Vec<(String, String)>, ReportError> {
         row: error.line() as u64,
         problem: error.to_string(),
     })?;
+    Ok(facts_of(&value))
+}
+
+/// What a JSON value holds, nested values by their dotted names.
+pub fn facts_of(value: &Value) -> Vec<(String, String)> {
     let mut facts = Vec::new();
-    flatten("", &value, &mut facts);
-    Ok(facts)
+    flatten("", value, &mut facts);
+    facts
 }
 
 fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {

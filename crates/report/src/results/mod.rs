@@ -6,7 +6,7 @@ mod origins;
 mod read;
 mod study;
 
-pub use about::Ledger;
+pub use about::{Ledger, facts_of};
 pub use cells::{canonical_condition, distinct, in_order};
 pub use study::{Extra, Judged, SourceValues, Study};
 

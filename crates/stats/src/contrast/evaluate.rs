@@ -193,11 +193,8 @@ fn numeric_conditions(table: &SourceTable, star: &str) -> Result<Vec<(f64, Strin
         });
     }
     if found.is_empty() {
-        return Err(StatsError::MissingColumn {
-            what: "cells with numeric conditions for",
-            name: star.to_owned(),
-            available: name_list(table.cell_names()),
-        });
+        let what = "cells with numeric conditions for";
+        return Err(StatsError::missing(what, star, table.cell_names()));
     }
     Ok(found)
 }

@@ -46,6 +46,29 @@ pub enum Body {
     RatioOfMeans(Expr, Expr),
 }
 
+impl Expr {
+    fn any(&self, is_it: &impl Fn(&Self) -> bool) -> bool {
+        is_it(self)
+            || match self {
+                Self::Number(_) | Self::Cell(_) => false,
+                Self::Negate(of) | Self::Slope(of, _) => of.any(is_it),
+                Self::Binary(_, a, b) => a.any(is_it) || b.any(is_it),
+            }
+    }
+}
+
+impl Body {
+    /// Whether it divides and takes no difference of anything: of positive cells it can only be positive.
+    pub fn is_bare_ratio(&self) -> bool {
+        let differs =
+            |e: &Expr| matches!(e, Expr::Negate(_) | Expr::Slope(..) | Expr::Binary('-', ..));
+        match self {
+            Self::Mean(of) => of.any(&|e| matches!(e, Expr::Binary('/', ..))) && !of.any(&differs),
+            Self::RatioOfMeans(a, b) => !a.any(&differs) && !b.any(&differs),
+        }
+    }
+}
+
 /// A named comparison with an optional predicted direction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contrast {

@@ -5,6 +5,7 @@ use backcut_text::thousands;
 use super::params::{Bound, Family};
 use super::report::Row;
 use crate::bootstrap::Units;
+use crate::contrast::Contrast;
 use crate::limit::LARGE;
 use crate::signflip::Tail;
 
@@ -80,8 +81,11 @@ impl Family {
                 row.name, row.at, row.n
             ));
         }
-        let is_bare = |row: &&Row| row.below == 0 && is_bare_ratio(&row.expression);
-        for row in rows.iter().filter(is_bare).filter(|_| self.params.margin.is_none()) {
+        let judged = rows.iter().zip(&self.params.contrasts);
+        let is_bare = |(row, contrast): &(&Row, &Contrast)| {
+            self.params.margin.is_none() && row.below == 0 && contrast.body.is_bare_ratio()
+        };
+        for (row, _) in judged.filter(is_bare) {
             notes.push(format!(
                 "{}: a ratio of positive numbers is above zero whatever they are; to ask whether two cells differ, divide \
                  their difference: ([a] - [b]) / [b]",
@@ -96,15 +100,6 @@ impl Family {
         }
         notes
     }
-}
-
-/// Whether an expression divides and subtracts nothing, whatever its cells are called.
-fn is_bare_ratio(expression: &str) -> bool {
-    let outside: String = expression
-        .split('[')
-        .map(|part| part.split_once(']').map_or(part, |(_, rest)| rest))
-        .collect();
-    outside.contains('/') && !outside.contains('-')
 }
 
 #[cfg(test)]

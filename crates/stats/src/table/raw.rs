@@ -81,7 +81,10 @@ impl RawTable {
             .flexible(false)
             .delimiter(dialect.separator)
             .from_reader(bytes);
-        let unreadable = |error: csv::Error| StatsError::Unreadable(error.to_string());
+        let unreadable = |error: csv::Error| match error.kind() {
+            csv::ErrorKind::UnequalLengths { .. } => StatsError::Ragged(error.to_string()),
+            _ => StatsError::Unreadable(error.to_string()),
+        };
         let header: Vec<String> =
             reader.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
         if let [only] = header.as_slice()

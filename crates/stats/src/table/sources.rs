@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::RawTable;
-use crate::error::{StatsError, name_list};
+use crate::error::StatsError;
 
 /// Which columns play which part; `None` means the customary names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -147,17 +147,16 @@ impl SourceTable {
     }
 
     /// The names of the cells, sorted.
-    pub fn cell_names(&self) -> impl Iterator<Item = &str> {
+    pub fn cell_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.cells.keys().map(String::as_str)
     }
 
     /// The entries of a cell, one per source; an unknown cell is an error that lists what exists.
     pub fn cell(&self, name: &str) -> Result<&[Cell], StatsError> {
-        self.cells.get(name).map(Vec::as_slice).ok_or_else(|| StatsError::MissingColumn {
-            what: "the cell",
-            name: name.to_owned(),
-            available: name_list(self.cell_names()),
-        })
+        self.cells
+            .get(name)
+            .map(Vec::as_slice)
+            .ok_or_else(|| StatsError::missing("the cell", name, self.cell_names()))
     }
 
     /// Sources with an empty entry in any of the named cells.
@@ -202,11 +201,8 @@ struct Roles {
 impl Roles {
     fn find(header: &[String], layout: &Layout) -> Result<Self, StatsError> {
         let find = |name: &str| header.iter().position(|h| h == name);
-        let missing = |what, name: &str| StatsError::MissingColumn {
-            what,
-            name: name.to_owned(),
-            available: name_list(header.iter().map(String::as_str)),
-        };
+        let names = header.iter().map(String::as_str);
+        let missing = |what, name: &str| StatsError::missing(what, name, names.clone());
         let group = |asked: &Option<String>, custom: &str, what| match asked {
             Some(name) => find(name).map(Some).ok_or_else(|| missing(what, name)),
             None => Ok(find(custom)),

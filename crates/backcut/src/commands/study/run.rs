@@ -249,7 +249,7 @@ impl<'a> View<'a> {
     fn new(study: &'a Study, plan: &'a Plan, total: u64) -> Self {
         let bars = progress::is_watched().then(|| {
             let multi = MultiProgress::new();
-            let bar = progress::bar(&study.name, total, Counts::Things);
+            let bar = progress::bar(&study.name, total, Counts::Updates);
             let bar = multi.add(bar.with_prefix(study.name.clone()));
             (multi, bar)
         });
