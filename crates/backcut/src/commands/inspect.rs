@@ -187,7 +187,7 @@ fn show_export(path: &Path, as_json: bool) -> Result<()> {
 /// Settings as words, nested ones by their dotted names, in lines that fit.
 fn listed(settings: &serde_json::Value) -> String {
     let word = |(name, value): &(String, String)| {
-        format!("{name} {}", if value.is_empty() { "none" } else { value })
+        format!("{name}={}", if value.is_empty() { "none" } else { value })
     };
     let words: Vec<String> = facts_of(settings).iter().map(word).collect();
     let text = format!("{:13}{}", "", escape::plain(&words.join(", ")));
