@@ -30,7 +30,7 @@ const HEADLINES: [&str; 2] = ["memory-value", "thesis"];
 const DESIGN: &str = "design";
 
 /// Words that the page uses as the paper does.
-const GLOSSARY: [(&str, &str); 14] = [
+const GLOSSARY: [(&str, &str); 17] = [
     (
         "cut",
         "a backward graph: which derivative edges of one and the same forward pass carry credit.",
@@ -50,6 +50,18 @@ const GLOSSARY: [(&str, &str); 14] = [
         "one seed: an initialization with its own batches, shared by all arms. Comparisons are within sources, and sources are what intervals resample.",
     ),
     ("stream a, b", "two sequences of training batches for the same warm start."),
+    (
+        "first, second programme",
+        "the quadrotor's studies, run twice: first with a clip threshold that departs from the published one, then with the published settings, calibrated where nothing is published.",
+    ),
+    (
+        "universe",
+        "one way to fill in every setting that the paper leaves open; 24 of them were run.",
+    ),
+    (
+        "decision",
+        "what the interval of a claim says: supported, unresolved or contradicted, or noninferior or not shown.",
+    ),
     ("confirmatory", "a status: the prediction was frozen before anything ran on its sources."),
     ("prespecified", "a status: the prediction was frozen before its new results ran."),
     ("descriptive", "a status: declared, and predicts nothing."),
