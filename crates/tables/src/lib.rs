@@ -32,6 +32,7 @@
 
 mod csv_file;
 mod field;
+pub mod folder;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 mod row;
@@ -47,6 +48,8 @@ pub use words::{Judgement, UnitState, Work};
 
 /// Names of a study's tables, without an ending.
 pub mod names {
+    /// Every number ([`ObservationRow`](crate::rows::ObservationRow)).
+    pub const OBSERVATIONS: &str = "observations";
     /// Errors at the last update ([`EvaluationRow`](crate::rows::EvaluationRow)).
     pub const ENDPOINTS: &str = "endpoints";
     /// Errors along training ([`EvaluationRow`](crate::rows::EvaluationRow)).

@@ -8,6 +8,63 @@ use crate::row::row;
 use crate::words::{Judgement, UnitState, Work};
 
 row! {
+    /// `observations.csv`: one number, with all that says what it is. Errors along training are the
+    /// quantity [`ERROR`]; whatever was measured at a state has the name of its definition.
+    ObservationRow {
+        /// The training seed or stream.
+        source: String,
+        arm: String,
+        condition: String,
+        update: u64,
+        /// What was observed; the kind of measurement if nothing was found.
+        quantity: String,
+        /// The cut, or the pair of cuts, that it is of.
+        of: Option<String>,
+        /// Which part: a parameter group, a layer, a window.
+        part: Option<String>,
+        /// The number; absent where it does not exist.
+        value: Option<f64>,
+        state: UnitState,
+        /// Enough of the unit to find it in `units.csv`.
+        unit: String,
+        /// Why there is no value, or anything else.
+        note: String,
+    }
+}
+
+/// The quantity that training lowers, as `observations.csv` names it.
+pub const ERROR: &str = "error";
+
+impl From<EvaluationRow> for ObservationRow {
+    fn from(row: EvaluationRow) -> Self {
+        let EvaluationRow { source, arm, condition, update, value, state, unit, note } = row;
+        let (quantity, unit) = (ERROR.to_owned(), unit.short());
+        Self {
+            source,
+            arm,
+            condition,
+            update,
+            quantity,
+            of: None,
+            part: None,
+            value,
+            state,
+            unit,
+            note,
+        }
+    }
+}
+
+impl From<MeasurementRow> for ObservationRow {
+    fn from(row: MeasurementRow) -> Self {
+        let MeasurementRow { source, arm, condition, update, quantity, cut, .. } = row;
+        let MeasurementRow { part, value, state, unit, note, .. } = row;
+        let of = cut;
+        Self { source, arm, condition, update, quantity, of, part, value, state, unit, note }
+    }
+}
+
+row! {
     /// `endpoints.csv` and `curves.csv`: an evaluation error at one update, or why there is none.
     EvaluationRow {
         /// The training seed or stream.
