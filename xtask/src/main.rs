@@ -2,8 +2,11 @@
 //! then runs every test of the workspace and of the Python package, and builds the documentation, whose links must lead
 //! somewhere.
 
+mod imports;
 mod python;
+mod size;
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// A program that some test starts, and the Debian package that holds it.
@@ -30,15 +33,20 @@ const NEEDED: &[(&str, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() != Some("test") {
-        eprintln!("usage: cargo xtask test");
-        return ExitCode::from(2);
-    }
-    match install_missing()
-        .and_then(|()| test())
-        .and_then(|()| document())
-        .and_then(|()| python::test())
-    {
+    let done = match std::env::args().nth(1).as_deref() {
+        Some("test") => install_missing()
+            .and_then(|()| test())
+            .and_then(|()| document())
+            .and_then(|()| python::test())
+            .and_then(|()| size::print(&root())),
+        Some("size") => size::print(&root()),
+        Some("knots") => knots().map(|found| found.iter().for_each(|knot| println!("{knot}"))),
+        _ => {
+            eprintln!("usage: cargo xtask test | size | knots");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -97,6 +105,37 @@ fn document() -> Result<(), String> {
     if succeeds(&mut command) { Ok(()) } else { Err("the documentation has faults".into()) }
 }
 
+/// Every circle of modules in the workspace, in words.
+fn knots() -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    for (name, src) in size::crates(&root())? {
+        for imports::Knot { parent, modules, of } in imports::knots(&src)? {
+            let (count, names) = (modules.len(), modules.join(", "));
+            found.push(format!("{name}, {parent}: {count} of {of}: {names}"));
+        }
+    }
+    Ok(found)
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 fn cargo() -> Command {
     Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{root, size};
+
+    #[test]
+    fn walks_name_files_that_exist() {
+        for (title, names) in size::walks() {
+            for name in names.into_iter().filter(|name| name.contains('/')) {
+                assert!(root().join(name).exists(), "{title}: {name}");
+            }
+        }
+    }
 }
