@@ -139,16 +139,16 @@ impl Crate {
                 rest = further;
                 continue;
             }
-            let child = [at.as_slice(), &[name.clone()]].concat();
+            let child = [at.as_slice(), std::slice::from_ref(name)].concat();
             if self.modules.contains_key(&child) {
                 at = child;
                 rest = further;
                 continue;
             }
             let source = self.modules.get(&at)?;
-            let named = source.exported.iter().filter(|(export, _)| export == name);
+            let named = source.exported.iter().find(|(export, _)| export == name);
             let globs = source.exported.iter().filter(|(export, _)| export == "*");
-            for (_, stands_for) in named {
+            if let Some((_, stands_for)) = named {
                 let whole = [stands_for.as_slice(), further].concat();
                 return self.resolve(&at, &whole, depth + 1).or(Some(at));
             }

@@ -28,22 +28,22 @@ pub fn print(root: &Path) -> Result<(), String> {
     for (name, lines) in &all {
         let knot = knots(&crates[*name])?.iter().map(|knot| knot.modules.len()).max();
         let knot = knot.map_or("none".to_owned(), |size| size.to_string());
-        let Lines { lines, files, longest, .. } = lines;
-        println!("{name:<10} {lines:>7} {files:>7} {longest:>9} {knot:>9}");
+        let Lines { all, files, longest, .. } = lines;
+        println!("{name:<10} {all:>7} {files:>7} {longest:>9} {knot:>9}");
     }
     let total = |of: &dyn Fn(&str) -> bool| -> Lines {
         let parts = all.iter().filter(|(name, _)| of(name)).map(|(_, lines)| lines);
-        parts.fold(Lines::default(), |sum, part| sum.and(part))
+        parts.fold(Lines::default(), Lines::and)
     };
     let whole = total(&|_| true);
     let instrument = total(&|name| !OF_THE_PAPER.contains(&name));
     println!();
     let row = |what: &str, value: String| println!("{what:<60} {value:>12}");
-    row("lines below crates/*/src", whole.lines.to_string());
-    row("of the instrument", instrument.lines.to_string());
+    row("lines below crates/*/src", whole.all.to_string());
+    row("of the instrument", instrument.all.to_string());
     row("crates", all.len().to_string());
     row("crates below a system of one's own", crates_below(root, FOR_SYSTEMS)?.to_string());
-    let comments = 100.0 * whole.comments as f64 / whole.lines.max(1) as f64;
+    let comments = 100.0 * whole.comments as f64 / whole.all.max(1) as f64;
     row("`//` lines per 100", format!("{comments:.1}"));
     row("lines over 100 columns", whole.wide.to_string());
     let (alone, public) = public_items(root, &crates)?;
@@ -57,7 +57,7 @@ pub fn print(root: &Path) -> Result<(), String> {
 /// Lines of a crate.
 #[derive(Default)]
 struct Lines {
-    lines: usize,
+    all: usize,
     files: usize,
     /// Lines of the longest file.
     longest: usize,
@@ -77,7 +77,7 @@ impl Lines {
                 line.starts_with("// ") || line == "//"
             };
             found = found.and(&Self {
-                lines: count,
+                all: count,
                 files: 1,
                 longest: count,
                 comments: text.lines().filter(is_comment).count(),
@@ -89,7 +89,7 @@ impl Lines {
 
     fn and(self, other: &Self) -> Self {
         Self {
-            lines: self.lines + other.lines,
+            all: self.all + other.all,
             files: self.files + other.files,
             longest: self.longest.max(other.longest),
             comments: self.comments + other.comments,
