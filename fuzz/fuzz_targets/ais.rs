@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use backcut_ais::read::{FileRead, Limits, read_table};
-use backcut_ais::{Cleaner, Rules};
+use backcut_vessel::read::{FileRead, Limits, read_table};
+use backcut_vessel::{Cleaner, Rules};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let limits = Limits::default();

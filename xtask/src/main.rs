@@ -21,8 +21,6 @@ const NEEDED: &[(&str, &str)] = &[
     ("chromium", "chromium"),
     // Instructions of an update, where the processor's counter is hidden.
     ("valgrind", "valgrind"),
-    // Signatures of time stamps, and the authority that the tests play.
-    ("openssl", "openssl"),
     // A cluster of two nodes on this machine, for studies on Slurm.
     ("sbatch", "slurm-wlm"),
     ("slurmctld", "slurm-wlm"),

@@ -12,4 +12,4 @@ pub use backcut_systems::{
 };
 pub use serde::{Deserialize, Serialize};
 
-pub use crate::main_with;
+pub use crate::{App, main_with};

@@ -1,12 +1,14 @@
 //! What a command says: data to standard output, messages to standard error.
 //!
-//! The only place that prints. Data that can not be written is an error, [`Unsaid`], because whoever
-//! asked for it does not have it; a message that can not be written is not, because the work does not
-//! depend on it. Text of files (titles, names, notes) may reach a terminal from here, so whatever
-//! would act on it is shown by its code point instead ([`backcut_text::escape::lines`]).
+//! The only place that prints. Data that can not be written is an error, [`Unsaid`], because
+//! whoever asked for it does not have it; a message that can not be written is not, because the
+//! work does not depend on it. Text of files (titles, names, notes) may reach a terminal from here,
+//! so whatever would act on it is shown by its code point instead
+//! ([`backcut_text::escape::lines`]).
 //!
-//! At a terminal, and only there, lines are broken between words and words have colours ([`crate::look`]). Whether there
-//! is colour is `anstream`'s decision: none in a pipe, under `NO_COLOR` and where `TERM=dumb`.
+//! At a terminal, and only there, lines are broken between words and words have colours
+//! ([`crate::look`]). Whether there is colour is `anstream`'s decision: none in a pipe, under
+//! `NO_COLOR` and where `TERM=dumb`.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -105,24 +107,28 @@ pub fn flush() -> Result<()> {
 }
 
 /// `print!`, as a `Result`.
+#[macro_export]
 macro_rules! out {
     ($($words:tt)*) => { $crate::say::text(format_args!($($words)*), "") };
 }
 
 /// `println!`, as a `Result`.
+#[macro_export]
 macro_rules! outln {
     () => { $crate::say::text(format_args!(""), "\n") };
     ($($words:tt)*) => { $crate::say::text(format_args!($($words)*), "\n") };
 }
 
 /// `println!` with words that mean something.
+#[macro_export]
 macro_rules! judged {
     ($tones:expr, $($words:tt)*) => { $crate::say::toned(format_args!($($words)*), "\n", $tones) };
 }
 
 /// `eprintln!` that never fails.
+#[macro_export]
 macro_rules! note {
     ($($words:tt)*) => { $crate::say::message(format_args!($($words)*)) };
 }
 
-pub(crate) use {judged, note, out, outln};
+pub use crate::{judged, note, out, outln};

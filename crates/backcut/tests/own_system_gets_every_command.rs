@@ -1,7 +1,7 @@
 //! A system written against the prelude alone has every command.
 //!
-//! `examples/own-system` is a package of its own with one dependency; here its file is an example of this crate, so that
-//! it is compiled and run whenever the tests are.
+//! `examples/own-system` is a package of its own with one dependency; here its file is an example
+//! of this crate, so that it is compiled and run whenever the tests are.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
@@ -70,6 +70,37 @@ fn trained_measured_exported_studied_and_reported() {
     assert!(!advice.stdout.is_empty(), "{}", String::from_utf8_lossy(&advice.stderr));
     let page = std::fs::read_to_string(here.join("page.html")).unwrap();
     assert!(page.contains("memoryless") && !page.contains("velocity noise"));
+}
+
+#[test]
+fn what_serves_one_paper_is_not_offered() {
+    let (program, root) = (built(), tempfile::tempdir().unwrap());
+    let help = run(&program, root.path(), "--help");
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    for command in ["reproduce", "calibrate", "vessel"] {
+        assert!(!help.contains(&format!("  {command}")), "{help}");
+    }
+    for line in [
+        "reproduce",
+        "calibrate --pilot",
+        "vessel show store",
+        "measure analytic",
+        "measure orderings tables",
+        "measure streams",
+        "report finding results",
+        "report reproduction results",
+        "report page results --paper",
+        "train vessel",
+        "check --system analytic",
+        "study plan quick",
+    ] {
+        let output = run(&program, root.path(), line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+    }
+    for script in ["completions bash", "man"] {
+        let text = fine(&program, root.path(), script);
+        assert!(!text.contains("reproduce") && !text.contains("vessel"), "{script}");
+    }
 }
 
 #[test]

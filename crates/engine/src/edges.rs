@@ -9,8 +9,8 @@
 //!
 //! ```
 //! use backcut_engine::edges::{EdgeList, Through};
-//! use backcut_engine::oracle::{PolicySizes, trace_policy};
 //! use backcut_engine::{Cut, MemoryReads};
+//! use backcut_oracle::{PolicySizes, trace_policy};
 //!
 //! let program = trace_policy(PolicySizes::default())?;
 //! let cut: Cut = "SEG-2".parse()?;
@@ -27,9 +27,9 @@ use std::collections::BTreeMap;
 use backcut_kernels::attention::Side;
 use serde::Serialize;
 
-use crate::backward::BackwardError;
 use crate::backward::lanes::{Plan, Variant};
 use crate::compile::program::Program;
+use crate::credit::BackwardError;
 pub use crate::credit::Fate;
 use crate::credit::{Draw, Resolved};
 use crate::cut::Cut;

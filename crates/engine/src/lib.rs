@@ -13,41 +13,42 @@
 //!
 //! | where | what |
 //! | --- | --- |
-//! | `trace` | writing a step down |
-//! | `ops` | the instructions, each in one place |
+//! | `trace` | writing a step down; [`ops`] are the instructions it is made of |
 //! | `compile` | where values and adjoints lie, what is fused, what runs in columns |
-//! | `forward` | rolling out |
+//! | `forward` | rolling out; `instructions` is the value of every instruction |
 //! | `cut`, `credit`, [`edges`] | names of cuts, what they leave of an edge, and the list of edges |
-//! | `backward` | adjoints and gradients under cuts |
-//! | `executor` | the seam to everything above |
-//! | [`oracle`] | the same, slowly and by other means |
+//! | `backward` | adjoints and gradients under cuts; `instructions` is what every instruction sends back |
+//! | `compiled` | why the heavy code is compiled here, whoever calls it |
+//!
+//! The same, slowly and by other means, is the crate `backcut-oracle`.
 
 mod backward;
 mod compile;
+mod compiled;
 mod credit;
 mod cut;
 pub mod edges;
-mod executor;
 mod fault;
 mod forward;
-mod ops;
-pub mod oracle;
 mod trace;
 
-pub use backcut_kernels::optim::AdamW;
 pub use backcut_kernels::optim::rule::Stretch;
-pub use backward::ages::StateJacobians;
+pub use backward::Seeds;
+pub use backward::ages::{StateJacobians, gradient_by_age};
 pub use backward::workspace::Workspace;
-pub use backward::{BackwardError, Seeds};
-pub use compile::layout::{Init, Layout, Parameter};
-pub use compile::program::{Carried, Program};
-pub use credit::Draw;
+pub use compile::program::Program;
+pub use credit::{BackwardError, Draw, Passage, Resolved};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, Part, Parts, StateCredit};
-pub use executor::{Cpu, Executor, Moments, OPT_LEVEL};
 pub use fault::{Fault, Phase};
-pub use forward::model::{Model, WrongLength};
+pub use forward::model::{Model, Moments, WrongLength};
 pub use forward::roll::RollError;
 pub use forward::rollout::Rollout;
 pub use forward::spec::{Donor, Fed, ForwardError, ForwardSpec, Mask, MemoryReads};
-pub use ops::Op;
-pub use trace::{Node, ParamId, Scope, Site, Trace, TraceError, Var};
+pub use trace::ops;
+pub use trace::{
+    Carried, Init, Layout, Node, ParamId, Parameter, Scope, Site, Trace, TraceError, Var,
+};
+
+/// The compiler's optimisation level for this crate, in which the heavy code is compiled: `0` is a build
+/// that is some hundred times slower than it could be.
+pub const OPT_LEVEL: &str = env!("BACKCUT_OPT_LEVEL");

@@ -15,12 +15,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use backcut_engine::oracle::{
-    FixedValues, OracleSpec, PolicySizes, random_parameters, trace_policy,
-};
-use backcut_engine::{Cut, Fed, ForwardSpec, Rollout};
+use backcut_engine::{Cut, Fed, ForwardSpec, Model, Rollout, Workspace};
 use backcut_kernels::Isa;
-use common::{Case, KINDS, cpu, cut, cuts, spec};
+use backcut_oracle::{FixedValues, OracleSpec, PolicySizes, random_parameters, trace_policy};
+use common::{Case, KINDS, cut, cuts, spec};
 
 struct Counting;
 
@@ -110,14 +108,14 @@ fn a_roll_or_a_backward_after_the_first_allocates_nothing() {
     for (seed, case) in cases().enumerate() {
         let (model, mut rollout) = case.rolled::<f32>(Isa::detect());
         let again = calls(|| {
-            cpu().roll(&model, &mut rollout).unwrap();
+            model.roll(&mut rollout).unwrap();
         });
         assert_eq!(again, 0, "seed {seed}: roll");
         for names in KINDS.map(|name| vec![name]).into_iter().chain([KINDS.to_vec()]) {
-            let mut workspace = cpu().workspace(&rollout, &cuts(&names)).unwrap();
+            let mut workspace = Workspace::new(&rollout, &cuts(&names)).unwrap();
             workspace.keep_adjoints("body").unwrap();
-            cpu().backward(&model, &rollout, &mut workspace).unwrap();
-            let again = calls(|| cpu().backward(&model, &rollout, &mut workspace).unwrap());
+            workspace.backward(&model, &rollout).unwrap();
+            let again = calls(|| workspace.backward(&model, &rollout).unwrap());
             assert_eq!(again, 0, "seed {seed}: {names:?}");
         }
     }
@@ -133,13 +131,13 @@ fn a_batch_fed_from_outside_allocates_nothing() {
             case.spec.overrides.push(FixedValues { site: name.into(), first: 0, values });
         }
         let (model, mut rollout) = case.rolled::<f32>(Isa::detect());
-        let mut workspace = cpu().workspace(&rollout, &cuts(&KINDS)).unwrap();
-        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        let mut workspace = Workspace::new(&rollout, &cuts(&KINDS)).unwrap();
+        workspace.backward(&model, &rollout).unwrap();
         let again = calls(|| {
             rollout.fed_mut("body").unwrap().fill(0.5);
             rollout.fed_mut("action").unwrap().fill(-0.5);
-            cpu().roll(&model, &mut rollout).unwrap();
-            cpu().backward(&model, &rollout, &mut workspace).unwrap();
+            model.roll(&mut rollout).unwrap();
+            workspace.backward(&model, &rollout).unwrap();
         });
         assert_eq!(again, 0, "seed {seed}");
     }
@@ -152,12 +150,12 @@ fn reported_bytes_are_the_allocators() {
         let before = live_numbers();
         let fed = vec![Fed { site: "body".into(), steps: 1..3 }];
         let spec = ForwardSpec { prefix, fed, ..ForwardSpec::default() };
-        let rollout = cpu::<f32>().rollout(&case.program, rows, steps, spec).unwrap();
+        let rollout = Rollout::new(&case.program, rows, steps, spec).unwrap();
         let of_rollout = live_numbers() - before + row_loss_bytes(&rollout);
         assert_eq!(rollout.bytes(), of_rollout, "seed {seed}: rollout");
         for names in KINDS.map(|name| vec![name]).into_iter().chain([KINDS.to_vec()]) {
             let before = live_numbers();
-            let mut workspace = cpu().workspace(&rollout, &cuts(&names)).unwrap();
+            let mut workspace = Workspace::new(&rollout, &cuts(&names)).unwrap();
             workspace.keep_adjoints("action").unwrap();
             assert_eq!(workspace.bytes(), live_numbers() - before, "seed {seed}: {names:?}");
         }
@@ -170,8 +168,8 @@ fn reported_bytes_are_still_right_after_running() {
         let before = live_numbers();
         let (model, rollout) = case.rolled::<f32>(Isa::detect());
         let of_model = live_numbers() - before + row_loss_bytes(&rollout) - rollout.bytes();
-        let mut workspace = cpu().workspace(&rollout, &cuts(&KINDS)).unwrap();
-        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        let mut workspace = Workspace::new(&rollout, &cuts(&KINDS)).unwrap();
+        workspace.backward(&model, &rollout).unwrap();
         let all = live_numbers() - before + row_loss_bytes(&rollout);
         assert_eq!(all - of_model, rollout.bytes() + workspace.bytes());
     }
@@ -183,10 +181,10 @@ fn no_cut_needs_more_memory_than_full_credit() {
     let sizes = PolicySizes { width: 64, heads: 4, layers: 2, max_steps: 32 };
     let program = Arc::new(trace_policy(sizes).unwrap());
     let parameters = random_parameters(&program, 1).iter().map(|&p| p as f32).collect();
-    let model = cpu::<f32>().model(&program, parameters).unwrap();
-    let rollout = cpu::<f32>().rollout(&program, 8, 32, ForwardSpec::default()).unwrap();
+    let model = Model::new(&program, parameters).unwrap();
+    let rollout = Rollout::<f32>::new(&program, 8, 32, ForwardSpec::default()).unwrap();
     let bytes = |cut: Cut| {
-        let workspace = cpu().workspace(&rollout, &[cut]).unwrap();
+        let workspace = Workspace::new(&rollout, &[cut]).unwrap();
         rollout.bytes() + workspace.bytes() + model.packed_bytes()
     };
     let full = bytes(Cut::FF);

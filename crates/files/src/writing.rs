@@ -1,10 +1,9 @@
 //! Writing: beside its place under a name of its own, synced, renamed.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
-use std::path::Path;
-
-use tempfile::Builder;
+use std::path::{Path, PathBuf};
 
 /// The longest part of a file's name that its temporary name repeats: there is an end to names.
 const REPEATED: usize = 120;
@@ -30,15 +29,37 @@ pub fn place(path: &Path, mark: &str, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = &name[..name.floor_char_boundary(REPEATED)];
     let prefix = if mark.is_empty() { format!(".{name}.") } else { format!(".{name}.{mark}.") };
-    let mut builder = Builder::new();
-    builder.prefix(&prefix).suffix(".tmp").rand_bytes(12);
-    readable_by_others(&mut builder);
+    let folder = folder_of(path);
     // Made anew or not at all: whatever has the name already, a link too, is left alone.
-    let mut file = builder.tempfile_in(folder_of(path)).map_err(|error| unwrapped(&error))?;
+    let (mut file, temporary) = loop {
+        let unique = RandomState::new().build_hasher().finish();
+        let temporary = Unplaced(folder.join(format!("{prefix}{unique:016x}.tmp")));
+        match File::create_new(&temporary.0) {
+            Ok(file) => break (file, temporary),
+            Err(error) => {
+                // Somebody else's, and none of ours to remove.
+                std::mem::forget(temporary);
+                if error.kind() != io::ErrorKind::AlreadyExists {
+                    return Err(error);
+                }
+            }
+        }
+    };
     file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
+    file.sync_all()?;
+    fs::rename(&temporary.0, path)?;
+    std::mem::forget(temporary);
     Ok(())
+}
+
+/// A temporary file, which goes unless it got its place.
+struct Unplaced(PathBuf);
+
+impl Drop for Unplaced {
+    fn drop(&mut self) {
+        // Should that fail too, `target_of` tells whoever owns the folder what it was.
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 /// Waits until what happened to names in a file's folder is on the disk.
@@ -54,24 +75,6 @@ pub fn target_of(name: &str) -> Option<&str> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// As the user's mask has it for any other file; tempfile's own are for their owner alone.
-fn readable_by_others(builder: &mut Builder<'_, '_>) {
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    #[cfg(not(unix))]
-    let _ = builder;
-}
-
-/// What the system said, without the temporary name, of which nobody has heard.
-fn unwrapped(error: &io::Error) -> io::Error {
-    let source = error.get_ref().and_then(std::error::Error::source);
-    let system = source.and_then(|s| s.downcast_ref::<io::Error>());
-    match system.or(Some(error)).and_then(io::Error::raw_os_error) {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => error.kind().into(),
-    }
 }
 
 #[cfg(test)]

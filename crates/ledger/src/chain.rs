@@ -20,6 +20,9 @@ pub enum Fault {
     /// JSON, but not an entry.
     #[error("it is not an entry: {0}")]
     Form(String),
+    /// A time stamp. None was ever published.
+    #[error("it is a time stamp: these are kept beside a ledger now, see docs/studies.md")]
+    Stamp,
     /// An entry, but not spelled as entries are.
     #[error("its bytes are not in canonical form (sorted keys, no spaces)")]
     Spelling,
@@ -110,6 +113,9 @@ impl Chain {
             }
             _ => {}
         }
+        if value["body"]["kind"] == "timestamp" {
+            return Err(Fault::Stamp);
+        }
         let form = |error: serde_json::Error| Fault::Form(error.to_string());
         let entry: Entry = serde_json::from_value(value).map_err(form)?;
         if canonical(&entry).map_err(form)?.as_bytes() != line {
@@ -143,6 +149,7 @@ fn is_fragment(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw::Draw;
     use crate::entry::{Body, Contrast, Frozen};
 
     /// Two studies, as bytes.
@@ -183,5 +190,14 @@ mod tests {
                 assert_eq!(line, 1 + usize::from(at >= second), "byte {at}, bit {bit}: {fault}");
             }
         }
+    }
+
+    #[test]
+    fn what_was_stamped_is_refused_in_one_line() {
+        let stamp = "{\"body\":{\"kind\":\"timestamp\",\"of\":\"\"},\"version\":2}\n";
+        let (line, fault) = Chain::read(stamp.as_bytes()).expect_err("a stamp");
+        assert!(line == 1 && fault.to_string().contains("kept beside a ledger"), "{fault}");
+        let draw = serde_json::from_str::<Draw>("{\"sources\":2,\"stamped\":true}");
+        assert!(draw.unwrap_err().to_string().contains("say `draw` alone"));
     }
 }

@@ -18,7 +18,7 @@ use crate::canonical::canonical;
 use crate::draw::Draw;
 use crate::hash::Hash;
 use crate::sample::Sample;
-use crate::status::Status;
+use crate::standing::Status;
 use crate::utc::Utc;
 
 /// The newest form of entries that this crate reads, and the one that it writes.
@@ -61,7 +61,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// The text whose SHA-256 is this entry's hash: also the document that a time stamp stamps.
+    /// The text whose SHA-256 is this entry's hash.
     pub fn sealed_text(&self) -> Result<String, serde_json::Error> {
         let mut value = serde_json::to_value(self)?;
         if let Some(map) = value.as_object_mut() {
@@ -75,7 +75,6 @@ impl Entry {
         match &self.body {
             Body::Freeze(frozen) => Some(frozen),
             Body::Amend(amendment) => Some(&amendment.frozen),
-            Body::Timestamp(_) => None,
         }
     }
 }
@@ -88,8 +87,6 @@ pub enum Body {
     Freeze(Frozen),
     /// The same study, changed. Nothing of the earlier entries is taken back.
     Amend(Amendment),
-    /// An authority's word on when an entry existed.
-    Timestamp(Stamp),
 }
 
 /// A study as it was frozen: everything that decides what its rows may claim.
@@ -219,20 +216,6 @@ pub struct Amendment {
     pub reason: String,
     /// The whole study as amended.
     pub frozen: Frozen,
-}
-
-/// An RFC 3161 time stamp of an earlier entry. See [`crate::timestamp`].
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stamp {
-    /// The hash of the entry that was stamped: it and all before it existed at `time`.
-    pub of: Hash,
-    /// The authority's whole response, in hexadecimal.
-    pub token: String,
-    /// The authority, as the token names it.
-    pub authority: String,
-    /// When, by the authority's clock.
-    pub time: Utc,
 }
 
 #[cfg(test)]

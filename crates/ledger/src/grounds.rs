@@ -8,16 +8,66 @@ use crate::entry::{Contrast, Entry, Frozen, Reused};
 use crate::hash::Hash;
 use crate::ledger::Ledger;
 use crate::sample::Sample;
-use crate::status::{Granted, Status, Used};
+use crate::standing::{Standing, Status};
 
-/// Where a frozen plan stands.
+/// A result that a contrast uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Used {
+    /// Its unit.
+    pub unit: Hash,
+    /// The SHA-256 of what it holds now.
+    pub content: Hash,
+    /// The ledger's head when it ran; [`Hash::ZERO`] if the ledger was empty.
+    pub head: Hash,
+}
+
+/// A status with its reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Granted {
+    /// The status.
+    pub status: Status,
+    /// The reason, for the row.
+    pub why: String,
+    /// The entry that grants it; none for what is post hoc.
+    pub entry: Option<Hash>,
+    /// How many of its results are reused from other studies, by that entry's list.
+    pub reused: usize,
+    /// What of it was known, in words.
+    pub known: Option<String>,
+    /// The entry drew its sources.
+    pub by_construction: bool,
+}
+
+impl Granted {
+    pub(crate) fn plain(status: Status, why: impl Into<String>) -> Self {
+        let (why, entry, reused) = (why.into(), None, 0);
+        Self { status, why, entry, reused, known: None, by_construction: false }
+    }
+
+    /// As it is printed.
+    pub fn standing(&self) -> Standing {
+        let claims = self.status > Status::Descriptive;
+        Standing {
+            status: self.status,
+            by_construction: self.by_construction && self.status == Status::Confirmatory,
+            known: self.known.clone().filter(|_| claims),
+        }
+    }
+
+    pub(crate) fn lowered(self, status: Status, why: &str) -> Self {
+        let why = format!("{why} ({})", self.why);
+        Self { status, why, ..self }
+    }
+}
+
+/// What holds a frozen plan: an entry, or a proposal that is not appended yet.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum Bearer<'a> {
     Entry(&'a Entry),
     Proposed,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Bearer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entry(entry) => write!(f, "entry {}", entry.index),
@@ -26,7 +76,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-pub(crate) type History<'a> = [(Place<'a>, &'a Frozen)];
+pub(crate) type History<'a> = [(Bearer<'a>, &'a Frozen)];
 
 /// The contrast of that name as an entry means it, with its sample and who shares its level, where the entry
 /// does not spell them out: one of version 1, or one whose sources are drawn. Told by whoever understands
@@ -38,14 +88,14 @@ pub(crate) fn decide<'a>(
     history: &History<'a>,
     contrast: &Contrast,
     recall: &Recall,
-    ran: impl Fn(Place<'a>, &Frozen) -> Result<(), String>,
+    ran: impl Fn(Bearer<'a>, &Frozen) -> Result<(), String>,
 ) -> Granted {
     let Some(first) = standing_since(history, contrast) else {
         return Granted::plain(Status::PostHoc, absence(history, contrast));
     };
-    let place_hash = |place: Place| match place {
-        Place::Entry(entry) => Some(entry.hash),
-        Place::Proposed => None,
+    let place_hash = |place: Bearer| match place {
+        Bearer::Entry(entry) => Some(entry.hash),
+        Bearer::Proposed => None,
     };
     if contrast.direction.is_none() {
         let (place, _) = history[first];
@@ -78,7 +128,7 @@ pub(crate) fn decide<'a>(
 
 /// The sample that the contrast uses, if it is the one that the entry froze.
 fn same_sample<'c>(
-    place: Place,
+    place: Bearer,
     frozen: &Frozen,
     contrast: &'c Contrast,
     recall: &Recall,
@@ -86,9 +136,9 @@ fn same_sample<'c>(
     let here = contrast.sample.as_ref().ok_or("it does not say what it uses")?;
     let spelled = || frozen.contrast(&contrast.name).filter(|c| c.sample.is_some()).cloned();
     let there = match place {
-        Place::Entry(entry) if frozen.draw.is_some() => recall(entry, contrast),
-        Place::Entry(entry) => spelled().or_else(|| recall(entry, contrast)),
-        Place::Proposed => Some(contrast.clone()),
+        Bearer::Entry(entry) if frozen.draw.is_some() => recall(entry, contrast),
+        Bearer::Entry(entry) => spelled().or_else(|| recall(entry, contrast)),
+        Bearer::Proposed => Some(contrast.clone()),
     };
     let there = there.ok_or("its sample there cannot be told")?;
     if there.shared_by != contrast.shared_by {
@@ -245,14 +295,14 @@ fn listed(frozen: &Frozen, unit: Hash) -> Option<&Reused> {
 /// What only the results can tell: what they hold and under which head they ran.
 pub(crate) fn check_results(
     ledger: &Ledger,
-    place: Place,
+    place: Bearer,
     frozen: &Frozen,
     used: &[Used],
 ) -> Result<(), String> {
     check_contents(frozen, used)?;
     match place {
-        Place::Entry(entry) => check_heads(ledger, entry, frozen, used),
-        Place::Proposed => Ok(()),
+        Bearer::Entry(entry) => check_heads(ledger, entry, frozen, used),
+        Bearer::Proposed => Ok(()),
     }
 }
 

@@ -50,7 +50,7 @@ impl Hash {
 
     /// The first 12 digits, for messages.
     pub fn short(&self) -> String {
-        hex(&self.0[..6])
+        self.to_string()[..12].to_owned()
     }
 }
 
@@ -105,16 +105,6 @@ impl<'de> Deserialize<'de> for Hash {
 }
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if rest.is_empty() { pairs.iter().copied().map(value).collect() } else { None }
-}
 
 /// Lowercase digits alone: one value has one spelling, or a flipped case bit would go unseen.
 fn value([high, low]: [u8; 2]) -> Option<u8> {

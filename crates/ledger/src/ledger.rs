@@ -6,7 +6,7 @@
 //! so a hash that anyone holds is on the disk.
 //!
 //! What a chain cannot see: that its last lines were cut off as a whole. The results that carry the
-//! lost heads can (see [`crate::status`]), and so can time stamps kept elsewhere.
+//! lost heads can (see [`crate::status`]), and so can a head that was kept elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::canonical::canonical;
 use crate::chain::{Chain, Fault, Torn};
+use crate::draw::seeds;
 use crate::entry::{Body, Entry, Frozen};
 use crate::hash::Hash;
 use crate::rules::{self, RuleError};
@@ -92,7 +93,6 @@ impl Ledger {
         match &mut body {
             Body::Freeze(frozen) => frozen.sort(),
             Body::Amend(amendment) => amendment.frozen.sort(),
-            Body::Timestamp(_) => {}
         }
         let fail = |what| failed(&self.path, what);
         let mut options = OpenOptions::new();
@@ -175,6 +175,15 @@ impl Ledger {
     pub fn entries_of<'a>(&'a self, study: &str) -> impl Iterator<Item = (&'a Entry, &'a Frozen)> {
         let frozen = self.chain.entries.iter().filter_map(|e| e.frozen().map(|f| (e, f)));
         frozen.filter(move |(_, frozen)| frozen.study == study)
+    }
+
+    /// The seeds of a study's first `count` drawn sources; none if no entry of it draws any.
+    ///
+    /// The study's **first** entry that draws decides for all its amendments: who amends does not
+    /// draw again.
+    pub fn drawn(&self, study: &str, count: u64) -> Option<Vec<u64>> {
+        let entry = self.entries_of(study).find_map(|(entry, f)| f.draw.map(|_| entry))?;
+        Some(seeds(entry.hash, count))
     }
 }
 

@@ -2,9 +2,8 @@
 //!
 //! **Does**: keeps an append-only file of entries, each holding the hash of the one before
 //! ([`Ledger`], [`entry`]); derives from it whether a row is confirmatory, prespecified, descriptive or
-//! post hoc ([`status`]); asks for time stamps of independent authorities and checks them offline
-//! ([`timestamp`]). What every other crate hashes, it hashes by what is defined here: [`canonical`] JSON,
-//! SHA-256 as [`struct@Hash`].
+//! post hoc ([`status`]). What every other crate hashes, it hashes by what is defined here:
+//! [`canonical`] JSON, SHA-256 as [`struct@Hash`].
 //!
 //! **Refuses**: to edit an entry, to read a clock (the time is an argument), to open a connection, to
 //! know what a study computes: units, results and contrasts are hashes and texts here.
@@ -12,8 +11,8 @@
 //! **One design decision.** A status is not a field that somebody sets but a function of the ledger and
 //! of the heads that results carry. A result holds the head under which it ran; nobody can know a hash
 //! before the entry exists, so a result that holds it is not older than the prediction. A forger would
-//! have to compute the results again, or rewrite every entry since, and a time stamp kept by others
-//! shows the second.
+//! have to compute the results again, or rewrite every entry since, and whoever
+//! kept a head sees the second.
 //!
 //! ```
 //! use backcut_ledger::{Body, Contrast, Frozen, Hash, Ledger, Sample, Status, Used, status};
@@ -56,23 +55,23 @@ pub mod entry;
 mod grounds;
 mod hash;
 mod ledger;
-mod response;
 mod rules;
 mod sample;
+mod standing;
 pub mod status;
-pub mod timestamp;
 mod utc;
 mod verify;
 
 pub use canonical::{canonical, canonical_value};
 pub use chain::{Fault, Torn};
-pub use draw::{Draw, NotDrawn};
-pub use entry::{Amendment, Body, Contrast, Entry, Frozen, OLDEST, Reused, Stamp, VERSION};
+pub use draw::{Draw, NotStamped};
+pub use entry::{Amendment, Body, Contrast, Entry, Frozen, OLDEST, Reused, VERSION};
+pub use grounds::{Granted, Recall, Used};
 pub use hash::{Hash, HashError};
 pub use ledger::{Ledger, LedgerError};
 pub use rules::RuleError;
 pub use sample::Sample;
-pub use status::{Granted, Overclaim, Standing, Status, StatusError, Used};
-pub use timestamp::TimestampError;
+pub use standing::{Standing, Status, StatusError};
+pub use status::Overclaim;
 pub use utc::{Utc, UtcError};
 pub use verify::{Finding, Level, Report, verify};

@@ -3,10 +3,8 @@
 use serde_json::Value;
 
 use crate::canonical::canonical;
-use crate::entry::{Body, Entry, Frozen, Stamp};
-use crate::hash::{Hash, unhex};
-use crate::timestamp::{self, TimestampError};
-use crate::utc::Utc;
+use crate::entry::{Body, Entry, Frozen};
+use crate::hash::Hash;
 
 /// Why an entry may not stand where it stands.
 #[derive(Debug, thiserror::Error)]
@@ -67,25 +65,6 @@ pub enum RuleError {
         /// The contrast.
         contrast: String,
     },
-    /// A time stamp of something else.
-    #[error("the stamped entry {0} is not in the ledger")]
-    StampOfNothing(Hash),
-    /// A time stamp that cannot be read or stamps another entry.
-    #[error("the time stamp is not one of entry {of}: {error}")]
-    Stamp {
-        /// The entry.
-        of: Hash,
-        /// What is wrong with it.
-        error: TimestampError,
-    },
-    /// An entry that misquotes its token.
-    #[error("the token says {time} by {authority}, the entry says otherwise")]
-    Misquoted {
-        /// The token's time.
-        time: Utc,
-        /// The token's authority.
-        authority: String,
-    },
 }
 
 /// Whether `body` may follow `entries`.
@@ -115,7 +94,6 @@ pub(crate) fn check(entries: &[Entry], body: &Body) -> Result<(), RuleError> {
             }
             check_frozen(&amendment.frozen)
         }
-        Body::Timestamp(stamp) => check_stamp(entries, stamp),
     }
 }
 
@@ -152,21 +130,4 @@ fn check_frozen(frozen: &Frozen) -> Result<(), RuleError> {
         Some(pair) => Err(RuleError::Namesakes { study: study(), contrast: pair[0].to_owned() }),
         None => Ok(()),
     }
-}
-
-/// That the token is one for this entry and quoted rightly. Its signature is another matter: that
-/// takes a trusted certificate, see [`timestamp::verify`].
-fn check_stamp(entries: &[Entry], stamp: &Stamp) -> Result<(), RuleError> {
-    let of = stamp.of;
-    if !entries.iter().any(|entry| entry.hash == of) {
-        return Err(RuleError::StampOfNothing(of));
-    }
-    let wrap = |error| RuleError::Stamp { of, error };
-    let token = unhex(&stamp.token)
-        .ok_or_else(|| wrap(TimestampError::Unreadable("it is not hexadecimal".into())))?;
-    let read = timestamp::read(&token).and_then(|read| read.must_stamp(of)).map_err(wrap)?;
-    if read.time != stamp.time || read.authority != stamp.authority {
-        return Err(RuleError::Misquoted { time: read.time, authority: read.authority });
-    }
-    Ok(())
 }

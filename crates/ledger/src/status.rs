@@ -25,155 +25,11 @@
 //! the sources ([`crate::Draw`]) nothing has to be believed: such a contrast is confirmatory *by construction*.
 //! That an unwelcome ledger was not thrown away and begun again is more than any ledger can show.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
 use crate::entry::{Contrast, Frozen};
-pub use crate::grounds::Recall;
-use crate::grounds::{self, History, Place};
-use crate::hash::Hash;
+use crate::grounds::{self, Bearer, History};
+pub use crate::grounds::{Granted, Recall, Used};
 use crate::ledger::Ledger;
-
-/// What a row may claim, lowest first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Chosen when results were known, or may have been.
-    #[serde(rename = "post hoc")]
-    PostHoc,
-    /// Declared, and predicts nothing.
-    Descriptive,
-    /// Frozen before its new results ran.
-    Prespecified,
-    /// Frozen before anything ran on its sources.
-    Confirmatory,
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::PostHoc => "post hoc",
-            Self::Descriptive => "descriptive",
-            Self::Prespecified => "prespecified",
-            Self::Confirmatory => "confirmatory",
-        })
-    }
-}
-
-impl Status {
-    /// All of them, highest first.
-    pub const ALL: [Self; 4] =
-        [Self::Confirmatory, Self::Prespecified, Self::Descriptive, Self::PostHoc];
-}
-
-/// A word that is no status.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no status (confirmatory, prespecified, descriptive, post hoc)")]
-pub struct StatusError(String);
-
-impl FromStr for Status {
-    type Err = StatusError;
-
-    fn from_str(text: &str) -> Result<Self, StatusError> {
-        let is_it = |status: &Self| status.to_string() == text;
-        Self::ALL.into_iter().find(is_it).ok_or_else(|| StatusError(text.to_owned()))
-    }
-}
-
-/// A status as it is printed, everywhere: with what was known, and with what it rests on.
-///
-/// `confirmatory by construction`, `prespecified; FF known (16 of 32 results)`, `post hoc`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Standing {
-    /// The status.
-    pub status: Status,
-    /// Its sources were drawn by the entry that grants it.
-    pub by_construction: bool,
-    /// What of it was known, in words.
-    pub known: Option<String>,
-}
-
-const BY_CONSTRUCTION: &str = " by construction";
-
-impl From<Status> for Standing {
-    fn from(status: Status) -> Self {
-        Self { status, by_construction: false, known: None }
-    }
-}
-
-impl fmt::Display for Standing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let how = if self.by_construction { BY_CONSTRUCTION } else { "" };
-        let known = self.known.as_ref().map_or_else(String::new, |known| format!("; {known}"));
-        f.pad(&format!("{}{how}{known}", self.status))
-    }
-}
-
-impl FromStr for Standing {
-    type Err = StatusError;
-
-    fn from_str(text: &str) -> Result<Self, StatusError> {
-        let (status, known) = match text.split_once("; ") {
-            Some((status, known)) => (status, Some(known.to_owned())),
-            None => (text, None),
-        };
-        let plain = status.strip_suffix(BY_CONSTRUCTION);
-        let status = plain.unwrap_or(status).parse()?;
-        Ok(Self { status, by_construction: plain.is_some(), known })
-    }
-}
-
-/// A result that a contrast uses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Used {
-    /// Its unit.
-    pub unit: Hash,
-    /// The SHA-256 of what it holds now.
-    pub content: Hash,
-    /// The ledger's head when it ran; [`Hash::ZERO`] if the ledger was empty.
-    pub head: Hash,
-}
-
-/// A status with its reason.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Granted {
-    /// The status.
-    pub status: Status,
-    /// The reason, for the row.
-    pub why: String,
-    /// The entry that grants it; none for what is post hoc.
-    pub entry: Option<Hash>,
-    /// How many of its results are reused from other studies, by that entry's list.
-    pub reused: usize,
-    /// What of it was known, in words.
-    pub known: Option<String>,
-    /// The entry drew its sources.
-    pub by_construction: bool,
-}
-
-impl Granted {
-    pub(crate) fn plain(status: Status, why: impl Into<String>) -> Self {
-        let (why, entry, reused) = (why.into(), None, 0);
-        Self { status, why, entry, reused, known: None, by_construction: false }
-    }
-
-    /// As it is printed.
-    pub fn standing(&self) -> Standing {
-        let claims = self.status > Status::Descriptive;
-        Standing {
-            status: self.status,
-            by_construction: self.by_construction && self.status == Status::Confirmatory,
-            known: self.known.clone().filter(|_| claims),
-        }
-    }
-
-    fn lowered(self, status: Status, why: &str) -> Self {
-        let why = format!("{why} ({})", self.why);
-        Self { status, why, ..self }
-    }
-}
+use crate::standing::Status;
 
 /// The status of a contrast as it is analysed, from the results that it uses.
 pub fn grant(
@@ -183,7 +39,7 @@ pub fn grant(
     used: &[Used],
     recall: &Recall,
 ) -> Granted {
-    let history: Vec<_> = ledger.entries_of(study).map(|(e, f)| (Place::Entry(e), f)).collect();
+    let history: Vec<_> = ledger.entries_of(study).map(|(e, f)| (Bearer::Entry(e), f)).collect();
     let granted = grounds::decide(&history, contrast, recall, |place, frozen| {
         grounds::check_results(ledger, place, frozen, used)
     });
@@ -201,8 +57,8 @@ pub fn can_grant(
     let mut proposed = proposed.clone();
     proposed.sort();
     let mut history: Vec<_> =
-        ledger.entries_of(&proposed.study).map(|(e, f)| (Place::Entry(e), f)).collect();
-    history.push((Place::Proposed, &proposed));
+        ledger.entries_of(&proposed.study).map(|(e, f)| (Bearer::Entry(e), f)).collect();
+    history.push((Bearer::Proposed, &proposed));
     grounds::decide(&history, contrast, recall, |_, _| Ok(()))
 }
 

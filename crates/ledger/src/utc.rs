@@ -33,7 +33,7 @@ impl Utc {
     }
 
     /// From year, month, day, hour, minute, second; none if there is no such second.
-    pub(crate) fn from_civil(parts: [i64; 6]) -> Option<Self> {
+    pub fn from_civil(parts: [i64; 6]) -> Option<Self> {
         let [year, month, day, hour, minute, second] = parts;
         let in_range = (1970..=9999).contains(&year)
             && (1..=12).contains(&month)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::entry::{Body, Entry, Frozen, Stamp};
+use crate::entry::{Body, Entry, Frozen};
 use crate::hash::Hash;
 use crate::ledger::{Ledger, LedgerError};
 
@@ -33,8 +33,6 @@ pub struct Report {
     pub entries: usize,
     /// The head; [`Hash::ZERO`] if a line is broken.
     pub head: Hash,
-    /// How many time stamps hold, by the certificates given.
-    pub stamps: usize,
     /// What was found, by line.
     pub findings: Vec<Finding>,
 }
@@ -46,14 +44,14 @@ impl Report {
     }
 }
 
-/// Checks the chain of a ledger file, its times, its stamps (by the certificates in the file `trust`)
-/// and its amendments. An error only if the file cannot be read at all; a broken line is a finding.
-pub fn verify(path: &Path, trust: Option<&Path>) -> Result<Report, LedgerError> {
+/// Checks the chain of a ledger file, its times and its amendments. An error only if the file cannot
+/// be read at all; a broken line is a finding.
+pub fn verify(path: &Path) -> Result<Report, LedgerError> {
     match Ledger::open(path) {
-        Ok(ledger) => Ok(ledger.verify_all(trust)),
+        Ok(ledger) => Ok(ledger.verify_all()),
         Err(LedgerError::Broken { line, fault, .. }) => {
             let finding = Finding { level: Level::Fault, line, what: fault.to_string() };
-            Ok(Report { entries: 0, head: Hash::ZERO, stamps: 0, findings: vec![finding] })
+            Ok(Report { entries: 0, head: Hash::ZERO, findings: vec![finding] })
         }
         Err(error) => Err(error),
     }
@@ -61,8 +59,8 @@ pub fn verify(path: &Path, trust: Option<&Path>) -> Result<Report, LedgerError> 
 
 impl Ledger {
     /// The findings on a ledger whose chain is sound, as every open one's is.
-    pub fn verify_all(&self, trust: Option<&Path>) -> Report {
-        let (mut findings, mut stamps) = (Vec::new(), 0);
+    pub fn verify_all(&self) -> Report {
+        let mut findings = Vec::new();
         for (i, entry) in self.entries().iter().enumerate() {
             let mut found = |level, what| findings.push(Finding { level, line: i + 1, what });
             if let Some(what) = i.checked_sub(1).and_then(|b| backwards(&self.entries()[b], entry))
@@ -77,19 +75,6 @@ impl Ledger {
                         found(Level::Note, what);
                     }
                 }
-                Body::Timestamp(stamp) => {
-                    if let Some(what) = self.entry(stamp.of).and_then(|of| ahead(of, stamp)) {
-                        found(Level::Note, what);
-                    }
-                    match trust.map(|trust| stamp.verify(trust)) {
-                        Some(Ok(_)) => stamps += 1,
-                        Some(Err(error)) => found(Level::Fault, format!("time stamp: {error}")),
-                        None => found(
-                            Level::Note,
-                            "time stamp not checked: no trusted certificates were given".into(),
-                        ),
-                    }
-                }
             }
         }
         if let Some(torn) = self.torn() {
@@ -101,7 +86,7 @@ impl Ledger {
             };
             findings.push(Finding { level: Level::Note, line: torn.line, what });
         }
-        Report { entries: self.entries().len(), head: self.head(), stamps, findings }
+        Report { entries: self.entries().len(), head: self.head(), findings }
     }
 }
 
@@ -109,13 +94,6 @@ impl Ledger {
 fn backwards(before: &Entry, entry: &Entry) -> Option<String> {
     let (earlier, later) = (before.utc, entry.utc);
     (later < earlier).then(|| format!("its time {later} is before {earlier}, the line above's"))
-}
-
-fn ahead(of: &Entry, stamp: &Stamp) -> Option<String> {
-    let (stamped, stated, index) = (stamp.time, of.utc, of.index);
-    (stamped < stated).then(|| {
-        format!("the authority saw entry {index} at {stamped}, before the {stated} that it states")
-    })
 }
 
 /// What an amendment did to the contrasts that stood before it.
@@ -130,26 +108,4 @@ fn changed(before: &Frozen, after: &Frozen) -> Vec<String> {
     });
     let added = after.contrasts.iter().filter(|new| before.contrast(&new.name).is_none());
     gone.chain(added.map(|new| change(&new.name, "added"))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::utc::Utc;
-
-    #[test]
-    fn only_a_time_before_the_entry_is_ahead_of_it() {
-        let at = |seconds| Utc::from_unix(seconds).expect("a time");
-        let body = Body::Freeze(Frozen::new("A", "{}", Hash::ZERO));
-        let entry = Entry::seal(0, Hash::ZERO, at(100), body).expect("an entry");
-        let stamp = |time| Stamp {
-            of: entry.hash,
-            token: String::new(),
-            authority: String::new(),
-            time: at(time),
-        };
-        assert_eq!(ahead(&entry, &stamp(100)), None);
-        assert_eq!(ahead(&entry, &stamp(101)), None);
-        assert!(ahead(&entry, &stamp(99)).is_some_and(|what| what.contains("entry 0")));
-    }
 }

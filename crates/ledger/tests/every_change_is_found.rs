@@ -64,7 +64,7 @@ proptest! {
             let line = line_of(&bytes, at);
             bytes[at] = value;
             fs::write(&fixture.path, &bytes).unwrap();
-            let report = verify(&fixture.path, None).unwrap();
+            let report = verify(&fixture.path).unwrap();
             assert!(!report.is_sound());
             assert_eq!((report.findings[0].level, report.findings[0].line), (Level::Fault, line));
         });

@@ -81,7 +81,7 @@ fn an_entry_that_only_lacks_its_line_end_is_kept() {
     let mut ledger = Ledger::open(&path).unwrap();
     assert!(ledger.torn().unwrap().whole);
     assert_eq!(ledger.head(), head);
-    let report = ledger.verify_all(None);
+    let report = ledger.verify_all();
     assert!(report.is_sound());
     assert!(report.findings.iter().any(|f| f.level == Level::Note && f.what.contains("no end")));
     ledger.append(utc(3), Body::Freeze(study("D", &[], &[]))).unwrap();
@@ -199,7 +199,7 @@ fn a_clock_that_jumps_back_is_noted_and_breaks_nothing() {
     for (minute, name) in [(5, "A"), (3, "B"), (3, "C")] {
         ledger.append(utc(minute), Body::Freeze(study(name, &[], &[]))).unwrap();
     }
-    let report = Ledger::open(&path).unwrap().verify_all(None);
+    let report = Ledger::open(&path).unwrap().verify_all();
     assert!(report.is_sound());
     let [finding] = &report.findings[..] else { panic!("{:?}", report.findings) };
     assert_eq!((finding.level, finding.line), (Level::Note, 2));
@@ -219,7 +219,7 @@ fn what_an_amendment_did_to_contrasts_is_noted() {
     let amended = study("A", &["a"], &[contrast("kept"), bent, tamed, contrast("late")]);
     let body = amendment(&ledger, amended);
     ledger.append(utc(1), body).unwrap();
-    let notes: Vec<_> = ledger.verify_all(None).findings.into_iter().map(|f| f.what).collect();
+    let notes: Vec<_> = ledger.verify_all().findings.into_iter().map(|f| f.what).collect();
     let want = [
         "`gone` was dropped",
         "`bent` was reworded",

@@ -1,11 +1,12 @@
-//! What a row may claim: exactly the frozen sample, nothing that was known, and what a draw makes certain.
+//! What a row may claim: exactly the frozen sample, nothing that was known, and what a draw makes
+//! certain.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
 mod common;
 
 use backcut_ledger::status::grant;
-use backcut_ledger::{Contrast, Draw, Frozen, NotDrawn, Status};
+use backcut_ledger::{Contrast, Draw, Frozen, NotStamped, Status};
 use common::diary::Diary;
 use common::{asking, by_lists, contrast, reused, study, unit, using};
 
@@ -115,7 +116,7 @@ fn a_new_cell_without_influence_does_not_make_a_known_contrast_new() {
 fn drawn_sources_are_confirmatory_by_construction() {
     let mut diary = Diary::new();
     let mut frozen = study("A", &["stand-in"], &[contrast("H")]);
-    frozen.draw = Some(Draw { sources: 2, stamped: false });
+    frozen.draw = Some(Draw { sources: 2, stamped: NotStamped });
     diary.freeze(frozen.clone());
     diary.run(&["a.1", "a.2"]);
     let granted = diary.grant("A", &contrast("H"), &["a.1", "a.2"]);
@@ -127,7 +128,7 @@ fn drawn_sources_are_confirmatory_by_construction() {
     let seeds = diary.ledger.drawn("A", 2).unwrap();
     let mut amended = frozen;
     amended.contrasts.push(contrast("late"));
-    amended.draw = Some(Draw { sources: 3, stamped: true });
+    amended.draw = Some(Draw { sources: 3, stamped: NotStamped });
     amended.known = vec![unit("a.1"), unit("a.2")];
     diary.amend(amended);
     assert_eq!(diary.ledger.drawn("A", 3).unwrap()[..2], seeds);
@@ -136,15 +137,15 @@ fn drawn_sources_are_confirmatory_by_construction() {
 }
 
 #[test]
-fn sources_wait_for_the_freeze_and_for_the_stamp_that_it_asks_for() {
+fn sources_wait_for_the_freeze() {
     let mut diary = Diary::new();
-    assert_eq!(diary.ledger.drawn("A", 2), Err(NotDrawn::Unfrozen));
+    assert_eq!(diary.ledger.drawn("A", 2), None);
     diary.freeze(study("A", &["a"], &[]));
-    assert_eq!(diary.ledger.drawn("A", 2), Err(NotDrawn::Unfrozen), "it draws nothing");
-    let mut stamped = study("B", &["b"], &[]);
-    stamped.draw = Some(Draw { sources: 2, stamped: true });
-    diary.freeze(stamped);
-    assert_eq!(diary.ledger.drawn("B", 2), Err(NotDrawn::Unstamped(1)));
+    assert_eq!(diary.ledger.drawn("A", 2), None, "it draws nothing");
+    let mut drawing = study("B", &["b"], &[]);
+    drawing.draw = Some(Draw { sources: 2, stamped: NotStamped });
+    diary.freeze(drawing);
+    assert_eq!(diary.ledger.drawn("B", 2).map(|seeds| seeds.len()), Some(2));
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn the_sample_of_drawn_sources_is_remembered_and_not_read_from_the_entry() {
     let mut diary = Diary::new();
     let stand_in = using(&contrast("H"), &["stand-in"]);
     let mut frozen = study("A", &["stand-in"], std::slice::from_ref(&stand_in));
-    frozen.draw = Some(Draw { sources: 2, stamped: false });
+    frozen.draw = Some(Draw { sources: 2, stamped: NotStamped });
     diary.freeze(frozen);
     diary.run(&["a.1", "a.2", "stand-in"]);
     let drawn = using(&contrast("H"), &["a.1", "a.2"]);
@@ -230,7 +231,7 @@ fn a_level_that_fewer_comparisons_share_is_another_level() {
 fn an_amendment_of_a_drawn_study_is_not_confirmatory_by_construction() {
     let mut diary = Diary::new();
     let mut frozen = study("A", &["stand-in"], &[contrast("H")]);
-    frozen.draw = Some(Draw { sources: 2, stamped: false });
+    frozen.draw = Some(Draw { sources: 2, stamped: NotStamped });
     diary.freeze(frozen.clone());
     // The sources are known from now on: they can be tried in a copy of the folder.
     let mut amended = frozen;

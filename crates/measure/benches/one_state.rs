@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_measure::{
     ChainOptions, GradientOptions, Rig, Subject, UpdateOptions, chain, geometry_of_gradients,
     gradient, update, updates_of_gradients,
@@ -39,20 +39,14 @@ fn main() {
     for (words, clip) in [("unclipped", 1e9), ("clipped", 1.0)] {
         let optimizer = Optimizer::adamw(AdamWSettings::default(), clip);
         let arm = Arm { cut: Cut::FF, seed: 1, stream: Stream::A, optimizer: optimizer.clone() };
-        let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).expect("a sound arm");
+        let mut trainer = Trainer::<f32>::new(&system, arm).expect("a sound arm");
         for _ in 0..20 {
             trainer.step().expect("early updates are harmless");
         }
         let state = trainer.state();
         let key = BatchKey { seed: 1, stream: Stream::A, update: state.update };
-        let subject = Subject {
-            executor: Cpu::detect(),
-            system: &system,
-            state: &state,
-            optimizer: &optimizer,
-            key,
-        };
-        let mut rig = Rig::new(Cpu::detect(), &system, &Cut::SIX).expect("every cut fits");
+        let subject = Subject { system: &system, state: &state, optimizer: &optimizer, key };
+        let mut rig = Rig::new(&system, &Cut::SIX).expect("every cut fits");
         let six = |rig: &mut Rig<f32>| {
             rig.set(&state.params).expect("the same policy");
             rig.differentiate(key).expect("an early state is tame");

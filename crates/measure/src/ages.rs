@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use backcut_engine::Cut;
+use backcut_engine::{Cut, gradient_by_age};
 use backcut_kernels::{Real, optim, reduce};
 
 use crate::finding::Finding;
@@ -45,7 +45,7 @@ pub fn age_name(bin: &Range<usize>) -> String {
 pub fn ages<R: Real>(rig: &Rig<R>, cut: Cut) -> Result<Vec<Finding>, MeasureError> {
     let rollout = rig.rollout();
     let bins = age_bins(rollout.steps() - rollout.spec().prefix);
-    let parts = rig.executor().gradient_by_age(rig.model(), rollout, cut, &bins)?;
+    let parts = gradient_by_age(rig.model(), rollout, cut, &bins)?;
     let norms: Vec<f64> = parts.iter().map(|part| optim::global_norm(part)).collect();
     let lengths: f64 = norms.iter().sum();
     let mut findings = Vec::new();

@@ -4,7 +4,7 @@
 //! closed loop's Jacobian with memory detached, and `D` the system's own units. All `A_j` come from one
 //! backward with one lane per state entry; products and norms are formed in `f64`.
 
-use backcut_engine::{Executor, Model, Rollout};
+use backcut_engine::{Model, Rollout, StateJacobians};
 use backcut_kernels::Real;
 use backcut_stats::quantile::quantiles;
 use backcut_systems::System;
@@ -58,7 +58,6 @@ impl ChainGains {
 
 /// The gains of every trajectory of a rollout.
 pub fn chain_gains<R: Real>(
-    executor: &dyn Executor<R>,
     system: &dyn System<R>,
     model: &Model<R>,
     rollout: &Rollout<R>,
@@ -67,7 +66,7 @@ pub fn chain_gains<R: Real>(
         let what = "the program has no physical state, so there is no chain to measure";
         return Err(MeasureError::Unfit(what.to_owned()));
     }
-    let jacobians = executor.state_jacobians(model, rollout)?;
+    let jacobians = StateJacobians::new(model, rollout)?;
     let dim = jacobians.dim;
     let (first, last) = (rollout.spec().prefix, rollout.steps());
     let mut gains = Vec::with_capacity(rollout.rows());
@@ -122,7 +121,7 @@ pub fn chain(
     let mut gains = Vec::new();
     for key in windows(subject.key, options.windows) {
         rig.roll(key)?;
-        gains.extend(chain_gains(rig.executor(), rig.system(), rig.model(), rig.rollout())?);
+        gains.extend(chain_gains(rig.system(), rig.model(), rig.rollout())?);
     }
     let Some(ChainGains { first, last, .. }) = gains.first() else { return Ok(Vec::new()) };
     let (first, last) = (*first, *last);

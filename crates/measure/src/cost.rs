@@ -1,6 +1,6 @@
 //! What one update needs in memory, per cut. Time is measured where there is a clock: in the binary.
 
-use backcut_engine::{Cut, Executor};
+use backcut_engine::{Cut, Model, Rollout, Workspace};
 use backcut_kernels::Real;
 use backcut_systems::System;
 
@@ -11,20 +11,19 @@ use crate::measurement::MeasureError;
 /// Bytes that an update under each cut holds at its peak. Everything is allocated before the first
 /// update and nothing during one, so what is held is the peak.
 pub fn update_bytes<R: Real>(
-    executor: &dyn Executor<R>,
     system: &dyn System<R>,
     cuts: &[Cut],
 ) -> Result<Vec<Finding>, MeasureError> {
     let program = system.program();
-    let rollout = executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
+    let rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
     let weights = program.layout().len();
-    let model = executor.model(program, vec![R::ZERO; weights])?;
+    let model = Model::new(program, vec![R::ZERO; weights])?;
     // Parameters and both moments.
     let state = 3 * weights * size_of::<R>();
     let shared = rollout.bytes() + model.packed_bytes() + state;
     let mut findings = Vec::new();
     for cut in cuts {
-        let workspace = executor.workspace(&rollout, &[*cut])?.bytes();
+        let workspace = Workspace::new(&rollout, &[*cut])?.bytes();
         findings.push(Finding::new("cost.workspace-bytes", cut, ALL, workspace as f64));
         findings.push(Finding::new("cost.peak-bytes", cut, ALL, (workspace + shared) as f64));
     }

@@ -5,6 +5,7 @@
 //! (`D_t^-1 g_t`) the resultant is `|sum of seeds| / sum of |seeds|`: 1 when all are aligned, 0 when they
 //! cancel. It is taken per trajectory; the median over the batch is reported.
 
+use backcut_engine::StateJacobians;
 use backcut_kernels::Real;
 use backcut_stats::quantile::quantiles;
 
@@ -20,7 +21,7 @@ pub fn seed_resultant<R: Real>(rig: &Rig<R>) -> Result<Finding, MeasureError> {
     if rollout.program().states().is_empty() {
         return Ok(Finding::undefined(QUANTITY, "", ALL, "the program has no physical state"));
     }
-    let jacobians = rig.executor().state_jacobians(rig.model(), rollout)?;
+    let jacobians = StateJacobians::new(rig.model(), rollout)?;
     let mut scales = vec![1.0; jacobians.dim];
     let mut resultants = Vec::with_capacity(rollout.rows());
     for row in 0..rollout.rows() {

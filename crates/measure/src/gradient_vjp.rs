@@ -4,7 +4,7 @@
 //! memory, so what remains is the step's own derivative. Five steps from the first to the last show
 //! whether it drifts along the rollout.
 
-use backcut_engine::{Cut, MemoryCredit, Seeds, StateCredit};
+use backcut_engine::{Cut, MemoryCredit, Seeds, StateCredit, Workspace};
 use backcut_kernels::{Real, reduce};
 use backcut_stats::quantile::quantiles;
 
@@ -34,8 +34,7 @@ pub fn action_norms<R: Real>(rig: &Rig<R>) -> Result<Vec<Finding>, MeasureError>
     let width = program.width(site);
     let (all_rows, rows) = (rollout.rows(), rollout.rows().min(ROWS));
     let lanes = rows * width;
-    let mut workspace =
-        rig.executor().workspace_for_seeds(rollout, &vec![Cut::new(state, memory); lanes])?;
+    let mut workspace = Workspace::for_seeds(rollout, &vec![Cut::new(state, memory); lanes])?;
     let zeros = vec![R::ZERO; rollout.steps() * all_rows * width];
     let seed = || Seeds { loss: R::ZERO, taps: vec![(ACTION.to_owned(), zeros.clone())] };
     let mut seeds: Vec<Seeds<R>> = (0..lanes).map(|_| seed()).collect();
@@ -45,7 +44,7 @@ pub fn action_norms<R: Real>(rig: &Rig<R>) -> Result<Vec<Finding>, MeasureError>
         for (lane, seeds) in seeds.iter_mut().enumerate() {
             seeds.taps[0].1[entry(lane)] = R::ONE;
         }
-        rig.executor().backward_seeded(model, rollout, &mut workspace, &seeds)?;
+        workspace.backward_seeded(model, rollout, &seeds)?;
         for (lane, seeds) in seeds.iter_mut().enumerate() {
             seeds.taps[0].1[entry(lane)] = R::ZERO;
         }

@@ -11,7 +11,6 @@
 //! study can hold measurements beside training runs, and any result is a tidy table.
 
 mod ages;
-pub mod analytic;
 mod chain;
 mod comparison;
 mod cost;

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
 use backcut_systems::SampleError;
 use backcut_text::Hinted;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{self, ChainOptions};
@@ -19,19 +18,20 @@ use crate::subject::Subject;
 use crate::update::{self, UpdateOptions};
 
 /// What to measure at a state.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Measurement {
     /// Gradients under cuts: norms, ratios, differences, cosines, per parameter group.
     Gradient {
         /// The cuts; FF is always added as the reference.
-        #[schemars(with = "Vec<String>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         cuts: Vec<Cut>,
     },
     /// Updates as the optimizer applies them, under cuts.
     Update {
         /// The cuts; FF is always added as the reference.
-        #[schemars(with = "Vec<String>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         cuts: Vec<Cut>,
         /// Set parameters that no output sees (keys' biases) apart, as the part `redundant`; `all` is the rest.
         #[serde(default, skip_serializing_if = "is_not")]
@@ -40,7 +40,7 @@ pub enum Measurement {
     /// Gradients of single trajectories of the panel, with intervals over their segments.
     Windows {
         /// The cuts; FF is always added as the reference.
-        #[schemars(with = "Vec<String>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         cuts: Vec<Cut>,
         /// How many trajectories, evenly spread over the panel.
         count: usize,
@@ -48,7 +48,7 @@ pub enum Measurement {
     /// What graphs' next steps predict for the loss of another batch, beside FF's.
     Scores {
         /// The graphs.
-        #[schemars(with = "Vec<String>")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         cuts: Vec<Cut>,
     },
     /// Gains of the physical chain from closed-loop state Jacobians.
@@ -192,7 +192,7 @@ pub fn measure(
     subject: &Subject,
     reference: Option<&Subject>,
 ) -> Result<Vec<Finding>, MeasureError> {
-    let rig = |cuts: &[Cut]| Rig::new(subject.executor, subject.system, cuts);
+    let rig = |cuts: &[Cut]| Rig::new(subject.system, cuts);
     match measurement {
         Measurement::Gradient { cuts } => {
             let options = GradientOptions::for_cuts(cuts);

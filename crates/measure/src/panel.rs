@@ -3,7 +3,7 @@
 //! A row's bits do not depend on the group it sits in, so trajectories may be regrouped freely: what is
 //! measured here agrees bit by bit with what training evaluates.
 
-use backcut_engine::{Executor, ForwardSpec, Model, Program, RollError, Rollout, Site};
+use backcut_engine::{ForwardSpec, Model, Program, RollError, Rollout, Site};
 use backcut_systems::System;
 use backcut_training::{Panel, in_panel};
 
@@ -13,7 +13,7 @@ use crate::subject::Subject;
 /// The subject's parameters, ready to run.
 pub(crate) fn model(subject: &Subject) -> Result<Model<f32>, MeasureError> {
     let params = subject.state.params.clone();
-    Ok(subject.executor.model(subject.system.program(), params)?)
+    Ok(Model::new(subject.system.program(), params)?)
 }
 
 /// The place of a tap, a state or an input.
@@ -49,7 +49,7 @@ pub(crate) fn roll_fed_group(
     feed: impl FnOnce(&mut Rollout<f32>),
 ) -> Result<Rollout<f32>, MeasureError> {
     let system = subject.system;
-    let mut rollout = subject.executor.rollout(system.program(), rows, system.steps(), spec)?;
+    let mut rollout = Rollout::new(system.program(), rows, system.steps(), spec)?;
     feed(&mut rollout);
     roll(subject, model, first, &mut rollout)?;
     Ok(rollout)
@@ -63,7 +63,7 @@ fn roll(
 ) -> Result<(), MeasureError> {
     subject.system.fill_panel(first, rollout)?;
     let failed = |error| MeasureError::Panel(in_panel(error, first));
-    subject.executor.roll(model, rollout).map_err(failed)?;
+    model.roll(rollout).map_err(failed)?;
     Ok(())
 }
 
@@ -88,12 +88,12 @@ pub(crate) fn visit(
     spec: &ForwardSpec<f32>,
     mut see: impl FnMut(usize, &Rollout<f32>),
 ) -> Result<(), MeasureError> {
-    let Subject { executor, system, .. } = subject;
+    let Subject { system, .. } = subject;
     let mut storage: Option<Rollout<f32>> = None;
     for (first, rows) in groups(*system) {
         let mut rollout = match storage.take() {
             Some(rollout) if rollout.rows() == rows => rollout,
-            _ => executor.rollout(system.program(), rows, system.steps(), spec.clone())?,
+            _ => Rollout::new(system.program(), rows, system.steps(), spec.clone())?,
         };
         roll(subject, model, first, &mut rollout)?;
         see(first, &rollout);
@@ -110,23 +110,21 @@ pub(crate) fn roll_rows(
     model: &Model<f32>,
     rows: &[usize],
 ) -> Result<Rollout<f32>, MeasureError> {
-    let Subject { executor, system, .. } = subject;
-    let mut together =
-        executor.rollout(system.program(), rows.len(), system.steps(), system.spec())?;
-    fill_rows(*executor, *system, rows, &mut together)?;
-    executor.roll(model, &mut together).map_err(|error| of_trajectories(error, rows))?;
+    let Subject { system, .. } = subject;
+    let mut together = Rollout::new(system.program(), rows.len(), system.steps(), system.spec())?;
+    fill_rows(*system, rows, &mut together)?;
+    model.roll(&mut together).map_err(|error| of_trajectories(error, rows))?;
     Ok(together)
 }
 
 /// Fills a rollout with any trajectories of the panel, in any order.
 pub(crate) fn fill_rows(
-    executor: &dyn Executor<f32>,
     system: &dyn System<f32>,
     rows: &[usize],
     together: &mut Rollout<f32>,
 ) -> Result<(), MeasureError> {
     let program = system.program();
-    let new = |rows| executor.rollout(program, rows, system.steps(), system.spec());
+    let new = |rows| Rollout::new(program, rows, system.steps(), system.spec());
     let mut storage: Option<(usize, Rollout<f32>)> = None;
     let count = rows.len();
     let inputs: Vec<(String, usize)> = program.inputs().map(|(n, w)| (n.to_owned(), w)).collect();

@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use backcut_engine::{Cut, Executor, Layout, Model, RollError, Rollout, Workspace, WrongLength};
+use backcut_engine::{Cut, Layout, Model, RollError, Rollout, Workspace, WrongLength};
 use backcut_kernels::Real;
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, State};
@@ -20,7 +20,6 @@ use crate::update_scales::Space;
 
 /// A system's storage for measuring under some cuts; FF, the reference, is always the first.
 pub struct Rig<'s, R: Real> {
-    executor: &'s dyn Executor<R>,
     system: &'s dyn System<R>,
     cuts: Vec<Cut>,
     groups: Vec<Group>,
@@ -37,17 +36,12 @@ pub struct Rig<'s, R: Real> {
 
 impl<'s, R: Real> Rig<'s, R> {
     /// Storage for `cuts`, without those named twice.
-    pub fn new(
-        executor: &'s dyn Executor<R>,
-        system: &'s dyn System<R>,
-        cuts: &[Cut],
-    ) -> Result<Self, MeasureError> {
-        Self::of_rows(executor, system, cuts, system.batch_rows())
+    pub fn new(system: &'s dyn System<R>, cuts: &[Cut]) -> Result<Self, MeasureError> {
+        Self::of_rows(system, cuts, system.batch_rows())
     }
 
     /// The same for a batch of so many trajectories.
     pub(crate) fn of_rows(
-        executor: &'s dyn Executor<R>,
         system: &'s dyn System<R>,
         cuts: &[Cut],
         rows: usize,
@@ -60,14 +54,13 @@ impl<'s, R: Real> Rig<'s, R> {
         }
         let program = system.program();
         let zeros = vec![R::ZERO; program.layout().len()];
-        let model = executor.model(program, zeros)?;
-        let rollout = executor.rollout(program, rows, system.steps(), system.spec())?;
-        let workspace = executor.workspace(&rollout, &distinct)?;
+        let model = Model::new(program, zeros)?;
+        let rollout = Rollout::new(program, rows, system.steps(), system.spec())?;
+        let workspace = Workspace::new(&rollout, &distinct)?;
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
         let plan = Plan::new(&groups, &distinct);
         Ok(Self {
-            executor,
             system,
             cuts: distinct,
             groups,
@@ -93,7 +86,7 @@ impl<'s, R: Real> Rig<'s, R> {
 
     /// Takes over parameters.
     pub fn set(&mut self, params: &[R]) -> Result<(), MeasureError> {
-        Ok(self.executor.load(&mut self.model, params)?)
+        Ok(self.model.load(params)?)
     }
 
     /// Rolls a batch.
@@ -106,7 +99,7 @@ impl<'s, R: Real> Rig<'s, R> {
         &mut self,
         failed: impl FnOnce(RollError) -> MeasureError,
     ) -> Result<(), MeasureError> {
-        self.loss = self.executor.roll(&self.model, &mut self.rollout).map_err(failed)?;
+        self.loss = self.model.roll(&mut self.rollout).map_err(failed)?;
         Ok(())
     }
 
@@ -124,23 +117,18 @@ impl<'s, R: Real> Rig<'s, R> {
     ) -> Result<(), MeasureError> {
         self.roll_filled(failed)?;
         self.compared = OnceLock::new();
-        let Self { executor, model, rollout, workspace, .. } = self;
-        executor.backward(model, rollout, workspace)?;
+        let Self { model, rollout, workspace, .. } = self;
+        workspace.backward(model, rollout)?;
         for (index, norm) in self.norms.iter_mut().enumerate() {
-            *norm = executor.norm(workspace, index);
+            *norm = model.norm(workspace.gradient(index));
         }
         if self.norms.iter().any(|norm| !norm.is_finite()) {
             // By determinism the watched pass meets the same numbers and names the first bad one.
-            executor.backward_checked(model, rollout, workspace)?;
+            workspace.backward_checked(model, rollout)?;
             let what = "a gradient is not finite, though every adjoint is";
             return Err(MeasureError::Unfit(what.to_owned()));
         }
         Ok(())
-    }
-
-    /// What computes.
-    pub fn executor(&self) -> &'s dyn Executor<R> {
-        self.executor
     }
 
     /// The system.

@@ -1,6 +1,5 @@
 //! What is measured: a system, a complete state, and the batch that comes next.
 
-use backcut_engine::Executor;
 use backcut_systems::{BatchKey, System};
 use backcut_training::{Optimizer, Restored, State};
 
@@ -8,7 +7,6 @@ use backcut_training::{Optimizer, Restored, State};
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// What computes.
-    pub executor: &'a dyn Executor<f32>,
     /// The system, with the forward it was trained with.
     pub system: &'a dyn System<f32>,
     /// Parameters, moments, and the count of updates.
@@ -21,9 +19,8 @@ pub struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// A restored state, with the optimizer and the batch that come next.
-    pub fn of(executor: &'a dyn Executor<f32>, restored: &'a Restored) -> Self {
+    pub fn of(restored: &'a Restored) -> Self {
         Self {
-            executor,
             system: restored.built.system(),
             state: &restored.state,
             optimizer: restored.optimizer(),

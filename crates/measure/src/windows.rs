@@ -61,11 +61,11 @@ pub fn windows(
     count: usize,
 ) -> Result<Vec<Finding>, MeasureError> {
     let rows = spread(subject.system.panel_rows(), count);
-    let mut rig = Rig::of_rows(subject.executor, subject.system, cuts, 1)?;
+    let mut rig = Rig::of_rows(subject.system, cuts, 1)?;
     rig.set(&subject.state.params)?;
     let mut lists = Vec::with_capacity(rows.len());
     for &row in &rows {
-        panel::fill_rows(subject.executor, subject.system, &[row], rig.rollout_mut())?;
+        panel::fill_rows(subject.system, &[row], rig.rollout_mut())?;
         rig.differentiate_filled(|error| panel::of_trajectories(error, &[row]))?;
         lists.push(of_one(&rig)?);
     }

@@ -1,13 +1,17 @@
 //! The paper beside our results: its claims, studies, figures, tables and the reproduction page.
 //!
-//! **Does**: holds what the paper publishes (`paper.toml`), the study files that measure the same here ([`studies`]), and
-//! sets the two side by side ([`Reproduction`]): claim by claim, table by table, in its figures, on one page.
+//! **Does**: holds what the paper publishes (`paper.toml`), the study files that measure the same
+//! here ([`studies`]), and sets the two side by side ([`Reproduction`]): claim by claim, table by
+//! table, in its figures, on one page. What only the paper asks lies here too: its small [analytic]
+//! system, [orderings] of graphs, and [commands](commands()) for them.
 //!
-//! **Refuses**: to be known by anything but the commands that name it. Every other crate serves any study; a number, a study's
-//! name or an arm of the paper stands here and nowhere else.
+//! **Refuses**: to be known by the instrument. Every other crate serves any study; a number, a
+//! study's name or an arm of the paper stands here and nowhere else, and a program that wants it
+//! [hands it in](Paper).
 //!
-//! **One design decision.** The paper is data. An entry says what was published and how ours is computed, an expression over
-//! cells or a measured quantity; code that compares never holds a number of the paper.
+//! **One design decision.** The paper is data. An entry says what was published and how ours is
+//! computed, an expression over cells or a measured quantity; code that compares never holds a
+//! number of the paper.
 //!
 //! ```no_run
 //! use backcut_paper::Reproduction;
@@ -20,16 +24,21 @@
 //! ```
 
 pub mod agreement;
+pub mod analytic;
 mod answer;
 pub mod calibration;
+mod commands;
 pub mod compare;
+mod edges;
 pub mod entry;
 mod figures;
 mod finding;
 mod measured;
 pub mod multiverse;
+pub mod orderings;
 mod page;
 pub mod paper;
+mod publication;
 pub mod published;
 mod reproduction;
 mod selected;
@@ -40,7 +49,9 @@ pub mod values;
 mod words;
 
 pub use answer::{Answer, PROGRAMMES, SECOND};
+pub use commands::commands;
 pub use figures::design::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 pub use figures::{FIGURES, quantities};
 pub use finding::Finding;
+pub use publication::Paper;
 pub use reproduction::Reproduction;

@@ -1,8 +1,5 @@
 //! The paper's study files, embedded, so that `backcut reproduce` needs nothing else.
 
-use std::io;
-use std::path::Path;
-
 /// Name and text of every study file, in the order in which they are run.
 pub const STUDIES: &[(&str, &str)] = &[
     ("c1-hidden.toml", include_str!("../studies/c1-hidden.toml")),
@@ -26,33 +23,21 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("b3-quick.toml", include_str!("../studies/b3-quick.toml")),
 ];
 
-/// Names of the studies, without their files' ending.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    STUDIES.iter().map(|(file, _)| file.trim_end_matches(".toml"))
-}
-
 /// Names of the quadrotor's studies at the paper's budget.
 pub fn quadrotor() -> impl Iterator<Item = &'static str> {
-    names().filter(|name| !name.ends_with("quick") && !name.starts_with('b'))
-}
-
-/// Reads an embedded file as if it lay in a folder of its own.
-pub fn read(path: &Path) -> io::Result<String> {
-    let name = path.file_name().unwrap_or_default();
-    let found = STUDIES.iter().find(|(file, _)| Path::new(file) == Path::new(name));
-    found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::NotFound,
-            "no such study file, and none of that name is built in",
-        )
-    })
+    let names = STUDIES.iter().map(|(file, _)| file.trim_end_matches(".toml"));
+    names.filter(|name| !name.ends_with("quick") && !name.starts_with('b'))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::path::Path;
+
     use super::*;
     use backcut_study::Study;
     use backcut_systems::Catalogue;
+    use backcut_vessel::system::VesselConfig;
 
     #[test]
     fn every_study_file_is_embedded_and_loads_from_there() {
@@ -65,8 +50,13 @@ mod tests {
         files.sort();
         embedded.sort_unstable();
         assert_eq!(files, embedded);
+        let catalogue = Catalogue::builtin().with::<VesselConfig>();
+        let read = |path: &Path| {
+            let text = STUDIES.iter().find(|(file, _)| path.ends_with(file)).map(|(_, text)| *text);
+            text.map(str::to_owned).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        };
         for (file, _) in STUDIES {
-            let study = Study::load_with(Path::new(file), &Catalogue::builtin(), &read).unwrap();
+            let study = Study::load_with(Path::new(file), &catalogue, &read).unwrap();
             assert_eq!(format!("{}.toml", study.name), *file);
         }
     }

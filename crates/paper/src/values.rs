@@ -3,6 +3,9 @@
 use backcut_systems::quadrotor::{QuadrotorConfig, VelocityReading};
 use backcut_systems::{Settings as _, SystemChoice};
 
+/// The length of the paper's runs.
+pub const UPDATES: u64 = 1000;
+
 /// The threshold of the global-norm clip.
 pub const CLIP: f64 = 4311.62;
 

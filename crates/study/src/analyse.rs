@@ -15,9 +15,9 @@ use backcut_tables::Judgement;
 use backcut_tables::rows::{AnalysisRow, ComparisonRow, PlanRow};
 
 use crate::collect::Results;
-use crate::commit::commitments;
 use crate::file::ComparisonTable;
-use crate::sample::{Memory, is_of};
+use crate::memory::{Memory, commitments};
+use crate::sample::is_of;
 use crate::study::StudyFamily;
 use crate::summary::Summary;
 

@@ -1,64 +1,28 @@
-//! What a study commits to: freezing it, amending it, and refusing to run anything else under its name.
+//! What a study commits to: freezing it, amending it, and refusing to run anything else under its
+//! name.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use backcut_ledger::status::check_asks;
 use backcut_ledger::{
-    Amendment, Body, Contrast as Commitment, Draw, Frozen, Hash, Ledger, LedgerError, NotDrawn,
-    Reused, Utc, canonical_value,
+    Amendment, Body, Contrast as Commitment, Draw, Frozen, Hash, Ledger, NotStamped, Reused, Utc,
+    canonical_value,
 };
 use backcut_stats::philox::GENERATOR;
-use backcut_stats::{Contrast, DRAWS, SEED};
+use backcut_stats::{DRAWS, SEED};
 use backcut_training::config::differences;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::StudyError;
+use crate::memory::{Memory, commitments};
+use crate::note::{Note, note};
 use crate::plan::Plan;
-use crate::sample::{Memory, sample};
-use crate::store::{Store, publish};
-use crate::study::{Grid, Study, StudyFamily};
+use crate::store::Store;
+pub use crate::store::ledger;
+pub use crate::study::draw_sources;
+use crate::study::{Grid, Study};
 use crate::summary::Summary;
 use crate::trajectory::Known;
-use crate::unit::UnitId;
-
-impl From<LedgerError> for StudyError {
-    fn from(error: LedgerError) -> Self {
-        let hint = match error {
-            LedgerError::Io { path, error, .. } => return Self::Io { path, source: error },
-            LedgerError::Broken { .. } => {
-                "the ledger was changed after it was written: restore it from a copy"
-            }
-            LedgerError::Moved { .. } => "somebody else wrote to the ledger: try again",
-            _ => "see `backcut study --help`",
-        };
-        Self::invalid(error, hint)
-    }
-}
-
-/// Opens the ledger of a results folder.
-pub fn ledger(store: &Store) -> Result<Ledger, StudyError> {
-    Ok(Ledger::open(store.ledger())?)
-}
-
-/// What is kept of every study that ran in a folder.
-#[derive(Serialize, Deserialize)]
-struct Note {
-    canonical: String,
-    units: Vec<UnitId>,
-}
-
-/// The study with the sources that were drawn for it; those that are still to be drawn stay open.
-pub fn draw_sources(mut study: Study, ledger: &Ledger) -> Study {
-    for grid in &mut study.grids {
-        let Some(drawn) = &grid.drawn else { continue };
-        if let Ok(seeds) = ledger.drawn(&drawn.study, drawn.draw) {
-            grid.sources = seeds;
-        }
-    }
-    study
-}
 
 /// A study as it stands in a folder, planned: with its sources, if they are drawn there.
 pub fn in_folder(study: Study, store: &Store) -> Result<(Study, Plan), StudyError> {
@@ -74,15 +38,12 @@ fn must_be_drawn<'a>(
     ledger: &Ledger,
 ) -> Result<(), StudyError> {
     for drawn in grids.into_iter().filter(|g| g.is_open()).filter_map(|g| g.drawn.as_ref()) {
-        let Err(why) = ledger.drawn(&drawn.study, drawn.draw) else { continue };
-        let hint = match why {
-            NotDrawn::Unfrozen => "freeze it first (`backcut study freeze`)",
-            NotDrawn::Unstamped(_) => {
-                "have the entry stamped (`backcut study freeze --timestamp-request`, then \
-                 `--timestamp-response`)"
-            }
-        };
-        return Err(StudyError::invalid(format!("study {}: {why}", drawn.study), hint));
+        if ledger.drawn(&drawn.study, drawn.draw).is_some() {
+            continue;
+        }
+        let what = "its sources are drawn when it is frozen, and it is not frozen here";
+        let hint = "freeze it first (`backcut study freeze`)";
+        return Err(StudyError::invalid(format!("study {}: {what}", drawn.study), hint));
     }
     Ok(())
 }
@@ -102,52 +63,16 @@ pub fn is_new(study: &Study, store: &Store) -> Result<bool, StudyError> {
         same(study, &frozen.canonical, "frozen", "amend it (`backcut study amend --reason ...`)")?;
     }
     let path = store.study(&study.name);
-    match backcut_files::read_text(&path) {
-        Ok(text) => {
-            let known: Note =
-                serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
-            // The ledger decides; a kill between an amendment and its note leaves an old note.
-            if frozen.is_some() && known.canonical != study.canonical {
-                return Ok(true);
-            }
-            same(study, &known.canonical, "run", "give it another name, or another --out")?;
-            Ok(false)
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(StudyError::io(&path)(error)),
+    if !path.exists() {
+        return Ok(true);
     }
-}
-
-fn note(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError> {
-    let units = plan.units.iter().map(|u| u.id).collect();
-    let known = Note { canonical: study.canonical.clone(), units };
-    let mut text = serde_json::to_string(&known).map_err(StudyError::bug)?;
-    text.push('\n');
-    publish(&store.study(&study.name), text.as_bytes())
-}
-
-/// The units of every study that ran in the folder, by name.
-pub fn known(store: &Store) -> Result<BTreeMap<String, Vec<UnitId>>, StudyError> {
-    Ok(noted(store)?.into_iter().map(|(name, (_, units))| (name, units)).collect())
-}
-
-/// The canonical form of a study that was noted in a folder.
-pub fn canonical(store: &Store, study: &str) -> Result<Option<String>, StudyError> {
-    Ok(noted(store)?.remove(study).map(|(canonical, _)| canonical))
-}
-
-/// The canonical form and the units of every study that ran in the folder, by name.
-pub(crate) fn noted(store: &Store) -> Result<BTreeMap<String, (String, Vec<UnitId>)>, StudyError> {
-    let folder = store.root().join("studies");
-    let mut studies = BTreeMap::new();
-    for file in crate::store::list(&folder)? {
-        let Some(name) = file.strip_suffix(".json") else { continue };
-        let path = folder.join(&file);
-        let text = backcut_files::read_text(&path).map_err(StudyError::io(&path))?;
-        let known: Note = serde_json::from_str(&text).map_err(|e| StudyError::damaged(&path, e))?;
-        studies.insert(name.to_owned(), (known.canonical, known.units));
+    let known = Note::read(&path)?.canonical;
+    // The ledger decides; a kill between an amendment and its note leaves an old note.
+    if frozen.is_some() && known != study.canonical {
+        return Ok(true);
     }
-    Ok(studies)
+    same(study, &known, "run", "give it another name, or another --out")?;
+    Ok(false)
 }
 
 fn same(study: &Study, there: &str, what: &str, hint: &str) -> Result<(), StudyError> {
@@ -190,7 +115,7 @@ pub fn freeze(study: &Study, plan: &Plan, store: &Store, utc: Utc) -> Result<Has
     Ok(head)
 }
 
-/// Writes down a study that was frozen a moment ago, unless its sources wait for a time stamp.
+/// Writes down a study that was frozen a moment ago, with the sources that the entry drew.
 fn note_drawn(
     study: &Study,
     plan: &Plan,
@@ -201,9 +126,6 @@ fn note_drawn(
         return note(study, plan, store);
     }
     let study = draw_sources(study.clone(), ledger);
-    if study.grids.iter().any(Grid::is_open) {
-        return Ok(());
-    }
     note(&study, &Plan::new(&study), store)
 }
 
@@ -260,7 +182,7 @@ fn propose(
     let known = Known::of(study, plan, store)?;
     (frozen.existing, frozen.known) = (known.existing, known.known);
     frozen.known.retain(|unit| frozen.reused.iter().all(|reused| reused.unit != *unit));
-    frozen.draw = study.draw().map(|d| Draw { sources: d.draw, stamped: d.stamped });
+    frozen.draw = study.draw().map(|d| Draw { sources: d.draw, stamped: NotStamped });
     let all = |study: &Study, plan: &Plan| -> Vec<Commitment> {
         study.families.iter().flat_map(|family| commitments(study, plan, family)).collect()
     };
@@ -283,8 +205,8 @@ fn propose(
     Ok(frozen)
 }
 
-/// Which units are taken over from other studies. One that stands in several places is listed once; a
-/// reused arm makes it a reused one.
+/// Which units are taken over from other studies. One that stands in several places is listed once;
+/// a reused arm makes it a reused one.
 fn reused(study: &Study, plan: &Plan) -> Vec<bool> {
     let mut is_reused = vec![false; plan.units.len()];
     for place in &plan.places {
@@ -292,36 +214,6 @@ fn reused(study: &Study, plan: &Plan) -> Vec<bool> {
         is_reused[place.unit as usize] |= place.measured.is_none() && has_origin;
     }
     is_reused
-}
-
-/// A family's contrasts as the ledger holds them. What decides a row besides its expression (margin,
-/// bound, size, level, quantity) is part of the family's name there.
-pub fn commitments(study: &Study, plan: &Plan, family: &StudyFamily) -> Vec<Commitment> {
-    let table = &family.table;
-    let settings = canonical_value(&json!({
-        "size": table.size, "alpha": table.alpha, "bound": table.bound,
-        "margin": table.margin, "quantity": table.quantity, "at": table.at,
-    }));
-    let commitment = |contrast: &Contrast| {
-        let sample = sample(study, plan, family, contrast);
-        let cells: BTreeSet<&str> = sample.units().map(|(cell, _)| cell).collect();
-        let cells: Vec<String> = cells.into_iter().map(str::to_owned).collect();
-        Commitment {
-            name: format!("{}: {}", table.name, contrast.name),
-            family: format!("{} {settings}", table.name),
-            expression: contrast.text.clone(),
-            direction: match (contrast.direction, table.margin) {
-                (Some(direction), _) => Some(format!("{direction:?}").to_lowercase()),
-                (None, Some(margin)) => Some(format!("below {margin}")),
-                (None, None) => None,
-            },
-            asks: Some(family.asks),
-            idle: contrast.idle_cells(&cells),
-            shared_by: Some(family.params.size.unwrap_or(family.params.contrasts.len()) as u64),
-            sample: Some(sample),
-        }
-    };
-    family.params.contrasts.iter().map(commitment).collect()
 }
 
 /// The hash of everything that an analysis reads besides results.
@@ -336,6 +228,7 @@ fn analysis_inputs(study: &Study) -> Hash {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     use backcut_systems::Catalogue;
@@ -352,8 +245,8 @@ mod tests {
             let file = format!("../../studies/{}.toml", frozen.study);
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
             if !path.exists() {
-                // A study of data that are not part of the project is known by its canonical form alone.
-                // Its own draw is open in its entry; what it reuses was drawn before.
+                // A study of data that are not part of the project is known by its canonical form
+                // alone. Its own draw is open in its entry; what it reuses was drawn before.
                 let study = Study::from_canonical(&frozen.canonical).unwrap();
                 let is_open = study.draw().is_some();
                 let study = if is_open { study } else { draw_sources(study, &ledger) };

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use backcut_ledger::LedgerError;
 use backcut_text::Hinted;
 
 /// An error that a person can act on: what, where, and a hint.
@@ -103,5 +104,19 @@ impl Hinted for StudyError {
 
     fn is_bug(&self) -> bool {
         matches!(self, Self::Bug { .. })
+    }
+}
+
+impl From<LedgerError> for StudyError {
+    fn from(error: LedgerError) -> Self {
+        let hint = match error {
+            LedgerError::Io { path, error, .. } => return Self::Io { path, source: error },
+            LedgerError::Broken { .. } => {
+                "the ledger was changed after it was written: restore it from a copy"
+            }
+            LedgerError::Moved { .. } => "somebody else wrote to the ledger: try again",
+            _ => "see `backcut study --help`",
+        };
+        Self::invalid(error, hint)
     }
 }

@@ -1,14 +1,15 @@
 //! One unit, computed: train, measure or have a program do it, save now and then, leave a record.
 //!
-//! **Short units cost nothing extra.** A unit's saved state is written only after it has computed for a
-//! while ([`Context::save_after`]); a two-second unit that is killed starts again. The order of a saved
-//! state is log, panels, checkpoint, so whatever a kill leaves reaches at least as far as the checkpoint.
+//! **Short units cost nothing extra.** A unit's saved state is written only after it has computed
+//! for a while ([`Context::save_after`]); a two-second unit that is killed starts again. The order
+//! of a saved state is log, panels, checkpoint, so whatever a kill leaves reaches at least as far
+//! as the checkpoint.
 
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use backcut_measure::{Subject, measure};
 use backcut_systems::Built;
@@ -17,50 +18,17 @@ use backcut_training::{
     Branch, Panel, RunConfig, Snapshot, State, TrainError, Training, ValidRun, log, panels, sha256,
 };
 
-use crate::command::{self, Replay, Surroundings};
+use crate::command;
+use crate::context::{Context, Ended};
 use crate::error::StudyError;
-use crate::parent::Parent;
+use crate::program::Replay;
 use crate::record::{Evaluation, KeptFile, Outcome, Record, Started};
 use crate::store::{Recorded, Store, publish};
-use crate::tools::Tools;
 use crate::unit::{Definition, Measuring, StateOf, UnitId};
 
-/// What computing a unit needs to know of its surroundings.
-pub struct Context<'a> {
-    /// The results folder.
-    pub store: &'a Store,
-    /// Where the states that it starts from are; usually the same.
-    pub states: &'a Store,
-    /// Systems, and what runs them.
-    pub tools: Tools<'a>,
-    /// The ledger's head as the unit begins.
-    pub head: String,
-    /// Save the state of a long unit this often.
-    pub save_after: Duration,
-    /// Save and stop as soon as this is set.
-    pub stop: &'a AtomicBool,
-    /// Where a program runs and how long, for a unit that one computes.
-    pub surroundings: Option<Surroundings>,
-}
-
-impl Context<'_> {
-    fn parent(&self, of: StateOf) -> Result<Parent, StudyError> {
-        Parent::load(self.states, self.tools.catalogue, of)
-    }
-}
-
-/// How computing a unit ended.
-#[derive(Debug)]
-pub enum Ended {
-    /// With a record, for the caller to put into the store.
-    Recorded(Box<Record>),
-    /// It was stopped; its state is saved.
-    Stopped,
-}
-
-/// Computes a unit. Its log and checkpoints are in the store when this returns; the record is not, nor
-/// is the saved state removed: that is for [`conclude`]. `keep` lists updates whose checkpoint is kept; `progress` hears of
-/// every update.
+/// Computes a unit. Its log and checkpoints are in the store when this returns; the record is not,
+/// nor is the saved state removed: that is for [`conclude`]. `keep` lists updates whose checkpoint
+/// is kept; `progress` hears of every update.
 pub fn execute(
     context: &Context,
     definition: &Definition,
@@ -85,11 +53,10 @@ pub fn execute(
 }
 
 fn findings(context: &Context, what: &Measuring) -> Result<(Outcome, Vec<Started>), StudyError> {
-    let executor = context.tools.executor;
     let subject = context.parent(what.of)?;
     let reference = what.reference.map(|state| context.parent(state)).transpose()?;
-    let of = Subject::of(executor, &subject.state);
-    let common = reference.as_ref().map(|parent| Subject::of(executor, &parent.state));
+    let of = Subject::of(&subject.state);
+    let common = reference.as_ref().map(|parent| Subject::of(&parent.state));
     let outcome = match measure(&what.measurement, &of, common.as_ref()) {
         Ok(findings) => Outcome::Measured { findings },
         Err(error) => Outcome::Failed { what: error.to_string(), hint: String::new() },
@@ -164,8 +131,7 @@ impl<'a> TrainingUnit<'a> {
     fn compute(&self, snapshot: Snapshot, progress: &dyn Fn(u64)) -> Result<Ended, StudyError> {
         let began = Instant::now();
         let seconds = || self.before + began.elapsed().as_secs_f64();
-        let executor = self.context.tools.executor;
-        let training = Training::resume(executor, self.built.system(), &self.run, snapshot);
+        let training = Training::resume(self.built.system(), &self.run, snapshot);
         let mut training = match training {
             Ok(training) => training,
             Err(error) => return Ok(self.ended(failed(&error), vec![], seconds())),
@@ -205,7 +171,8 @@ impl<'a> TrainingUnit<'a> {
         Ok(self.ended(outcome, files, seconds()))
     }
 
-    /// Log, panels, checkpoint, in this order: whatever a kill leaves reaches as far as the checkpoint.
+    /// Log, panels, checkpoint, in this order: whatever a kill leaves reaches as far as the
+    /// checkpoint.
     fn save(&self, training: &Training, seconds: f64) -> Result<(), StudyError> {
         let folder = self.context.store.work(&self.id);
         publish(&self.about(), format!("{} {seconds}\n", self.head).as_bytes())?;
@@ -251,8 +218,8 @@ fn beside(
 
 /// Puts a record into the store, beside or instead of an earlier one.
 ///
-/// A result that is computed again must come to the same content, and the first record stands: it says
-/// under which head of the ledger the result came to be. A failure that is cured is replaced.
+/// A result that is computed again must come to the same content, and the first record stands: it
+/// says under which head of the ledger the result came to be. A failure that is cured is replaced.
 pub fn conclude(store: &Store, before: Option<&Record>, now: &Record) -> Result<(), StudyError> {
     // Another process may have concluded it meanwhile, if it thought that this one had died.
     let found = match (before, store.recorded(&now.unit)) {

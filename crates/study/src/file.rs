@@ -10,10 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::command::Replay;
 use crate::error::StudyError;
 pub use crate::optimizer_table::OptimizerTable;
-use crate::universe::{Factors, Universe};
+use crate::program::Replay;
 
 /// A study file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +68,35 @@ pub struct StudyFile {
     pub universes: IndexMap<String, Universe>,
 }
 
+/// A level of a factor: what it changes.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// Settings of the system.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+    /// Departures from the optimizer.
+    #[serde(default)]
+    pub optimizer: OptimizerTable,
+}
+
+/// One level of every factor, and what only this universe changes.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Universe {
+    /// A level of each factor, in the order in which the file lists the factors.
+    pub levels: Vec<String>,
+    /// Settings of the system.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+    /// Departures from the optimizer.
+    #[serde(default)]
+    pub optimizer: OptimizerTable,
+}
+
+/// Factors, and the levels of each.
+pub type Factors = IndexMap<String, IndexMap<String, Level>>;
+
 /// The system of a study.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,9 +139,6 @@ pub struct Sources {
     pub seeds: Option<Vec<u64>>,
     /// Or how many the freezing entry draws by its hash, so that nobody could compute on them before.
     pub draw: Option<u64>,
-    /// Draw them from the entry's time stamp too: they are known when the stamp is.
-    #[serde(default)]
-    pub stamped: bool,
 }
 
 /// One arm.

@@ -7,7 +7,7 @@ use backcut_ledger::{Body, Contrast as Commitment, Entry, Frozen, Hash, Ledger, 
 use backcut_stats::{Contrast, Direction};
 use backcut_tables::rows::FreezeRow;
 
-use crate::sample::Memory;
+use crate::memory::Memory;
 
 /// What is known of the results beside a ledger.
 pub(crate) struct Beside<'a> {
@@ -30,7 +30,7 @@ pub(crate) fn freezes(ledger: &Ledger, beside: &Beside) -> Vec<FreezeRow> {
         study: frozen.study.clone(),
         kind: match entry.body {
             Body::Amend(_) => "amendment",
-            _ => "freeze",
+            Body::Freeze(_) => "freeze",
         }
         .to_owned(),
         predictions: frozen.contrasts.iter().filter(|c| c.direction.is_some()).count() as u64,
@@ -46,14 +46,11 @@ pub(crate) fn freezes(ledger: &Ledger, beside: &Beside) -> Vec<FreezeRow> {
 fn sources(ledger: &Ledger, entry: &Entry, frozen: &Frozen) -> String {
     let Some(draw) = frozen.draw else { return "chosen".to_owned() };
     let first = ledger.entries_of(&frozen.study).find(|(_, f)| f.draw.is_some());
-    let (by, stamped) = match first {
-        Some((first, f)) if first.index != entry.index => {
-            (format!("entry {}", first.index), f.draw.is_some_and(|draw| draw.stamped))
-        }
-        _ => ("it".to_owned(), draw.stamped),
+    let by = match first {
+        Some((first, _)) if first.index != entry.index => format!("entry {}", first.index),
+        _ => "it".to_owned(),
     };
-    let stamp = if stamped { " and its stamp" } else { "" };
-    format!("{} drawn by {by}{stamp}", draw.sources)
+    format!("{} drawn by {by}", draw.sources)
 }
 
 fn fate(ledger: &Ledger, entry: &Entry, frozen: &Frozen, beside: &Beside) -> String {

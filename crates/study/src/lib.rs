@@ -1,19 +1,19 @@
 //! Studies: from a file to thousands of runs, frozen beforehand, resumable, verifiable.
 //!
-//! **Does**: reads a study file ([`mod@file`]) and fills every default ([`Study`]); plans its units, each
-//! once ([`Plan`]); writes predictions into the ledger before results exist ([`commit`]); computes what
-//! is missing, on as many processes and hosts as share the folder ([`runner`], [`claim`]); makes tidy
-//! tables and verdicts ([`collect`], [`analyse`]); checks every hash ([`verify`](mod@verify)) and computes units
-//! again ([`replay`](mod@replay)).
+//! **Does**: reads a study file ([`mod@file`]) and fills every default ([`Study`]); plans its
+//! units, each once ([`Plan`]); writes predictions into the ledger before results exist
+//! ([`commit`]); computes what is missing, on as many processes and hosts as share the folder
+//! ([`runner`], [`claim`]); makes tidy tables and verdicts ([`collect`], [`analyse`]); checks every
+//! hash ([`verify`](mod@verify)) and computes units again ([`replay`](mod@replay)).
 //!
-//! **Refuses**: to drop a failed unit, to run a changed file under an old name, to grant a row more than
-//! the ledger shows, to believe a queue: the files are the truth.
+//! **Refuses**: to drop a failed unit, to run a changed file under an old name, to grant a row more
+//! than the ledger shows, to believe a queue: the files are the truth.
 //!
-//! **One design decision.** A unit's name is the hash of what defines it, and the unit's own record is
-//! the only sign that it is done. So nothing needs a database or a lock that could be lost: a killed run
-//! is continued by running it again, two studies that share a unit share its result, and should two
-//! processes compute one unit after all, they write the same bytes. The price is a listing of the
-//! folder, which is why a record's state stands in its file name.
+//! **One design decision.** A unit's name is the hash of what defines it, and the unit's own record
+//! is the only sign that it is done. So nothing needs a database or a lock that could be lost: a
+//! killed run is continued by running it again, two studies that share a unit share its result, and
+//! should two processes compute one unit after all, they write the same bytes. The price is a
+//! listing of the folder, which is why a record's state stands in its file name.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -68,14 +68,18 @@ pub mod claim;
 pub mod collect;
 pub mod command;
 pub mod commit;
+mod context;
 mod error;
 pub mod execute;
 pub mod file;
 mod freezes;
 mod like;
+mod memory;
+pub mod note;
 mod optimizer_table;
 mod parent;
 mod plan;
+pub mod program;
 mod read_back;
 pub mod record;
 pub mod replay;

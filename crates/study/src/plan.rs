@@ -1,16 +1,15 @@
 //! Study -> ordered list of units, each once, what it starts from before it.
 //!
-//! A plan of 100,000 units must take a blink and little memory, so a unit is a few indices and an id.
-//! Its definition is a template of its arm and condition into which the source's seed and the ids of
-//! its starts are put; a test holds the templates to the definitions' own canonical bytes.
+//! A plan of 100,000 units must take little memory, so a unit is a few indices and an id, and its
+//! definition is made when it is asked for.
 
 use std::collections::HashMap;
 
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_training::{Precision, RunConfig};
 
-use crate::command::{Commanded, PROTOCOL};
-use crate::study::Study;
+use crate::program::{Commanded, PROTOCOL};
+use crate::study::{Arm, Measured, Study};
 use crate::unit::{Definition, Measuring, StateOf, UnitId};
 
 /// A planned unit.
@@ -56,71 +55,6 @@ pub struct Plan {
     keep: HashMap<u32, Vec<u64>>,
 }
 
-/// A definition's canonical bytes with holes.
-struct Template {
-    pieces: Vec<String>,
-    holes: Vec<Hole>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hole {
-    Seed,
-    First,
-    Second,
-}
-
-/// Stand-ins that no definition contains.
-const SEED: u64 = 9_007_199_254_740_991;
-const FIRST: &str = "1111111111111111111111111111111111111111111111111111111111111111";
-const SECOND: &str = "2222222222222222222222222222222222222222222222222222222222222222";
-
-impl Template {
-    fn new(definition: &Definition) -> Self {
-        let text = definition.canonical();
-        let seed = format!("\"seed\":{SEED}");
-        let marks = [
-            (Hole::Seed, SEED.to_string()),
-            (Hole::First, FIRST.into()),
-            (Hole::Second, SECOND.into()),
-        ];
-        let mut found: Vec<(usize, Hole, usize)> = Vec::new();
-        for (hole, mark) in marks {
-            let at = if hole == Hole::Seed {
-                text.find(&seed).map(|at| at + seed.len() - mark.len())
-            } else {
-                text.find(&mark)
-            };
-            found.extend(at.map(|at| (at, hole, mark.len())));
-        }
-        found.sort_by_key(|(at, ..)| *at);
-        let (mut pieces, mut holes, mut last) = (Vec::new(), Vec::new(), 0);
-        for (at, hole, len) in found {
-            pieces.push(text[last..at].to_owned());
-            holes.push(hole);
-            last = at + len;
-        }
-        pieces.push(text[last..].to_owned());
-        Self { pieces, holes }
-    }
-
-    fn fill(&self, seed: u64, needs: [Option<UnitId>; 2], text: &mut String) {
-        use std::fmt::Write as _;
-        text.clear();
-        for (piece, hole) in self.pieces.iter().zip(&self.holes) {
-            text.push_str(piece);
-            // Writing to a string cannot fail.
-            let _ = match (hole, needs) {
-                (Hole::Seed, _) => write!(text, "{seed}"),
-                (Hole::First, [Some(id), _]) | (Hole::Second, [_, Some(id)]) => {
-                    write!(text, "{id}")
-                }
-                _ => Ok(()),
-            };
-        }
-        text.push_str(self.pieces.last().map_or("", String::as_str));
-    }
-}
-
 impl Plan {
     /// Plans a study.
     pub fn new(study: &Study) -> Self {
@@ -128,65 +62,42 @@ impl Plan {
         let mut by_id: HashMap<UnitId, u32> = HashMap::new();
         // The unit of every (arm, condition, source), by arm.
         let mut of_arm: Vec<HashMap<(u32, u32), u32>> = vec![HashMap::new(); study.arms.len()];
-        let mut text = String::new();
         for (grid_index, grid) in study.grids.iter().enumerate() {
-            let arms: Vec<usize> =
-                (0..study.arms.len()).filter(|&a| study.arms[a].grid == grid_index).collect();
             for condition in 0..grid.conditions.len() {
-                let here: Vec<usize> = arms
-                    .iter()
-                    .copied()
-                    .filter(|&a| study.arms[a].conditions.contains(&condition))
-                    .collect();
-                let templates: Vec<Template> = here
-                    .iter()
-                    .map(|&a| {
-                        Template::new(&train_definition(study, a, condition, SEED, &stand_in))
-                    })
-                    .collect();
+                let is_here =
+                    |arm: &Arm| arm.grid == grid_index && arm.conditions.contains(&condition);
+                let here: Vec<usize> =
+                    (0..study.arms.len()).filter(|&a| is_here(&study.arms[a])).collect();
                 let measured: Vec<usize> = (0..study.measured.len())
                     .filter(|&m| here.contains(&study.measured[m].arm))
                     .collect();
-                let measure_templates: Vec<Template> = measured
-                    .iter()
-                    .map(|&m| Template::new(&measure_definition(study, m, &stand_in)))
-                    .collect();
-                for (source, &seed) in grid.sources.iter().enumerate() {
+                for source in 0..grid.sources.len() {
                     let at = (condition as u32, source as u32);
-                    for (&arm, template) in here.iter().zip(&templates) {
-                        let parent =
-                            study.arms[arm].from.and_then(|(p, _)| of_arm[p].get(&at).copied());
-                        let ids = [parent.map(|p| plan.units[p as usize].id), None];
-                        template.fill(seed, ids, &mut text);
-                        let unit = Unit {
-                            id: UnitId::of(text.as_bytes()),
-                            arm: arm as u32,
-                            measured: None,
-                            condition: at.0,
-                            source: at.1,
-                            needs: [parent, None],
-                        };
-                        let index = plan.add(unit, &mut by_id);
+                    let mut unit = Unit {
+                        id: UnitId::ZERO,
+                        arm: 0,
+                        measured: None,
+                        condition: at.0,
+                        source: at.1,
+                        needs: [None, None],
+                    };
+                    for &arm in &here {
+                        let from = study.arms[arm].from;
+                        unit.arm = arm as u32;
+                        unit.needs = [from.and_then(|(p, _)| of_arm[p].get(&at).copied()), None];
+                        let index = plan.add(study, unit, &mut by_id);
                         of_arm[arm].insert(at, index);
                         let kept = plan.keep.entry(index).or_default();
                         kept.extend(study.arms[arm].keep.iter().copied());
                     }
-                    for (&m, template) in measured.iter().zip(&measure_templates) {
+                    for &m in &measured {
                         let item = &study.measured[m];
-                        let of = of_arm[item.arm].get(&at).copied();
-                        let reference =
-                            item.reference.and_then(|(r, _)| of_arm[r].get(&at).copied());
-                        let id = |index: Option<u32>| index.map(|i| plan.units[i as usize].id);
-                        template.fill(seed, [id(of), id(reference)], &mut text);
-                        let unit = Unit {
-                            id: UnitId::of(text.as_bytes()),
-                            arm: item.arm as u32,
-                            measured: Some(m as u32),
-                            condition: at.0,
-                            source: at.1,
-                            needs: [of, reference],
-                        };
-                        plan.add(unit, &mut by_id);
+                        let reference = item.reference.map(|(arm, _)| arm);
+                        let of = |arm: usize| of_arm[arm].get(&at).copied();
+                        unit.arm = item.arm as u32;
+                        unit.measured = Some(m as u32);
+                        unit.needs = [of(item.arm), reference.and_then(of)];
+                        plan.add(study, unit, &mut by_id);
                     }
                 }
             }
@@ -194,11 +105,13 @@ impl Plan {
         plan
     }
 
-    fn add(&mut self, unit: Unit, by_id: &mut HashMap<UnitId, u32>) -> u32 {
+    /// Names a unit by its definition and gives it a place; two places may share a unit.
+    fn add(&mut self, study: &Study, unit: Unit, by_id: &mut HashMap<UnitId, u32>) -> u32 {
+        let id = self.define(study, &unit).id();
         let next = self.units.len() as u32;
-        let index = *by_id.entry(unit.id).or_insert(next);
+        let index = *by_id.entry(id).or_insert(next);
         if index == next {
-            self.units.push(unit);
+            self.units.push(Unit { id, ..unit });
         }
         let Unit { arm, measured, condition, source, .. } = unit;
         self.places.push(Place { arm, measured, condition, source, unit: index });
@@ -212,17 +125,17 @@ impl Plan {
 
     /// The definition of a unit.
     pub fn definition(&self, study: &Study, unit: u32) -> Definition {
-        let unit = &self.units[unit as usize];
-        let id = |slot: usize| {
-            let needed = unit.needs[slot].map(|n| self.units[n as usize].id);
-            needed.unwrap_or_else(|| stand_in(slot))
-        };
-        if let Some(m) = unit.measured {
-            return measure_definition(study, m as usize, &id);
+        self.define(study, &self.units[unit as usize])
+    }
+
+    fn define(&self, study: &Study, unit: &Unit) -> Definition {
+        // A study starts no arm from one that is not under the same condition: what is not there is
+        // not asked for, and zeros would name a unit that no record can have.
+        let id = |slot: usize| unit.needs[slot].map_or(UnitId::ZERO, |n| self.units[n as usize].id);
+        match unit.measured {
+            Some(m) => measure_definition(&study.measured[m as usize], id(0), id(1)),
+            None => train_definition(study, unit, id(0)),
         }
-        let arm = &study.arms[unit.arm as usize];
-        let seed = study.grids[arm.grid].sources[unit.source as usize];
-        train_definition(study, unit.arm as usize, unit.condition as usize, seed, &id)
     }
 
     /// The states that a unit needs: of which units (by index), at which update.
@@ -260,23 +173,15 @@ impl Plan {
     }
 }
 
-fn stand_in(slot: usize) -> UnitId {
-    UnitId::from_bytes([[0x11; 32], [0x22; 32]][slot])
-}
-
-fn train_definition(
-    study: &Study,
-    arm: usize,
-    condition: usize,
-    seed: u64,
-    id: &dyn Fn(usize) -> UnitId,
-) -> Definition {
-    let arm = &study.arms[arm];
+fn train_definition(study: &Study, unit: &Unit, start: UnitId) -> Definition {
+    let (arm, condition) = (&study.arms[unit.arm as usize], unit.condition as usize);
+    let grid = &study.grids[arm.grid];
+    let seed = grid.sources[unit.source as usize];
     if let Some(program) = &arm.program {
         return Definition::Command(Commanded {
             version: PROTOCOL,
             arm: arm.name.clone(),
-            condition: study.grids[arm.grid].conditions[condition].0.clone(),
+            condition: grid.conditions[condition].0.clone(),
             command: program.command.clone(),
             files: program.files.clone(),
             settings: arm.systems[&condition].settings.as_object().cloned().unwrap_or_default(),
@@ -295,7 +200,7 @@ fn train_definition(
         cut: arm.cut,
         seed,
         stream: arm.stream,
-        start: arm.from.map(|(_, update)| StateOf { unit: id(0), update }),
+        start: arm.from.map(|(_, update)| StateOf { unit: start, update }),
         updates: arm.updates,
         evaluations: arm.evaluations.clone(),
         optimizer: arm.optimizer.clone(),
@@ -304,12 +209,11 @@ fn train_definition(
     })
 }
 
-fn measure_definition(study: &Study, measured: usize, id: &dyn Fn(usize) -> UnitId) -> Definition {
-    let item = &study.measured[measured];
+fn measure_definition(item: &Measured, of: UnitId, reference: UnitId) -> Definition {
     Definition::Measure(Measuring {
         measurement: item.what.clone(),
-        of: StateOf { unit: id(0), update: item.update },
-        reference: item.reference.map(|(_, update)| StateOf { unit: id(1), update }),
+        of: StateOf { unit: of, update: item.update },
+        reference: item.reference.map(|(_, update)| StateOf { unit: reference, update }),
         numerics: NUMERICS_VERSION,
     })
 }

@@ -6,20 +6,14 @@ use std::path::Path;
 use backcut_ledger::Hash;
 use backcut_measure::Finding;
 use backcut_tables::rows::{EvaluationRow, MeasurementRow, ProvenanceRow, UnitRow};
-use backcut_tables::{Row, UnitState, from_csv, names};
+use backcut_tables::{UnitState, names};
 
 use crate::collect::Results;
 use crate::error::StudyError;
 use crate::plan::Plan;
+pub(crate) use crate::store::read_table as read;
 use crate::study::Study;
 use crate::summary::{OutcomeSummary, Summary};
-
-/// A table of a folder.
-pub(crate) fn read<R: Row>(folder: &Path, name: &str) -> Result<Vec<R>, StudyError> {
-    let path = folder.join(format!("{name}.csv"));
-    let bytes = backcut_files::read(&path).map_err(StudyError::io(&path))?;
-    from_csv(&bytes).map_err(|error| StudyError::damaged(&path, error))
-}
 
 impl<'a> Results<'a> {
     /// Results as far as collected tables tell them.

@@ -1,9 +1,9 @@
 //! The record of a unit: one file, sealed, that says what was computed, what came out, and under
 //! which head of the ledger.
 //!
-//! Two lines: the record as JSON, and the SHA-256 of that line, so that a changed byte is found. The
-//! **content** hash covers the definition and the outcome alone. It does not depend on when, where and
-//! for which study the unit was computed: equal content is the same result.
+//! Two lines: the record as JSON, and the SHA-256 of that line, so that a changed byte is found.
+//! The **content** hash covers the definition and the outcome alone. It does not depend on when,
+//! where and for which study the unit was computed: equal content is the same result.
 
 use std::path::Path;
 
@@ -12,14 +12,13 @@ use backcut_training::config::canonical;
 use backcut_training::sha256;
 use serde::{Deserialize, Serialize};
 
-use crate::command::Ran;
 use crate::error::StudyError;
+use crate::program::Ran;
 use crate::store::{Recorded, Store, publish};
 use crate::unit::{Definition, UnitId};
 
-/// The newest format that this build reads, and the one in which it writes what a program computed. Since
-/// format 2 a record says which parameters its unit started from; format 3 is that of programs.
-pub const FORMAT: u32 = 3;
+/// The format of what a program computed.
+const FORMAT: u32 = 3;
 /// The format of all other records: what has not changed is not called new.
 const FORMAT_OF_OTHERS: u32 = 2;
 
@@ -121,7 +120,7 @@ pub struct Record {
     pub content: String,
     /// The head of the ledger when the unit began.
     pub head: String,
-    /// The states that it started from, or measured; records of format 1 do not say.
+    /// The states that it started from, or measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub started: Vec<Started>,
     /// How a program ran, if one did.
@@ -208,9 +207,9 @@ impl Record {
         }
         let version =
             serde_json::from_str::<Version>(json).map_err(|e| damaged(&e.to_string()))?.version;
-        if version > FORMAT {
+        if !(FORMAT_OF_OTHERS..=FORMAT).contains(&version) {
             return Err(damaged(&format!(
-                "record format {version}; this build reads up to {FORMAT}"
+                "record format {version}; this build reads {FORMAT_OF_OTHERS} and {FORMAT}"
             )));
         }
         let record: Self = serde_json::from_str(json).map_err(|e| damaged(&e.to_string()))?;

@@ -1,5 +1,5 @@
-//! Replaying: some units again, in another place, compared bit by bit, or as closely as a study declared
-//! that its program comes out again.
+//! Replaying: some units again, in another place, compared bit by bit, or as closely as a study
+//! declared that its program comes out again.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,9 +10,10 @@ use backcut_kernels::random::Stream;
 use backcut_measure::Finding;
 use backcut_training::Folder;
 
-use crate::command::Replay;
+use crate::context::{Context, Ended};
 use crate::error::StudyError;
-use crate::execute::{Context, Ended, execute};
+use crate::execute::execute;
+use crate::program::Replay;
 use crate::record::{KeptFile, Outcome, Record};
 use crate::store::{Recorded, Store};
 use crate::tools::Tools;
@@ -78,8 +79,8 @@ pub fn replay(
     Ok(Replayed { unit: *id, outcome, seconds })
 }
 
-/// Computes a unit again and leaves it in `elsewhere`, with the states after `needed` for those that
-/// start from it.
+/// Computes a unit again and leaves it in `elsewhere`, with the states after `needed` for those
+/// that start from it.
 fn again(
     store: &Store,
     id: &UnitId,
@@ -135,7 +136,7 @@ fn again(
         Err("the result differs".to_owned())
     } else if let Some(file) = again.files.iter().find(is_other) {
         Err(format!("{} differs", file.name))
-    } else if !recorded.started.is_empty() && recorded.started != again.started {
+    } else if recorded.started != again.started {
         Err("it started from other parameters".to_owned())
     } else {
         Ok(CameOut::Same)

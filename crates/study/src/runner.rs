@@ -1,54 +1,25 @@
 //! Many units on one machine: one per core, what it starts from before it, failures counted.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::claim::{Attempt, Claims};
-use crate::command::Surroundings;
+use crate::commit::ledger;
+use crate::context::{Context, Ended};
 use crate::error::StudyError;
-use crate::execute::{Context, Ended, conclude, execute, remove_folder};
+use crate::execute::{conclude, execute, remove_folder};
 use crate::plan::Plan;
+use crate::program::Surroundings;
 use crate::record::{Outcome, Record};
-pub use crate::schedule::shard_of;
+pub use crate::schedule::{RunOptions, Tally, shard_of};
 use crate::schedule::{Schedule, UnitStage, blocked, is_ours, schedule};
 use crate::store::{Recorded, Store};
 use crate::study::Study;
 use crate::tools::Tools;
 use crate::unit::UnitId;
-
-/// How to run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// Units at a time.
-    pub jobs: NonZeroUsize,
-    /// This part of that many: `(1, 4)` is the first of four.
-    pub shard: Option<(u64, u64)>,
-    /// Compute only what failed before.
-    pub only_failed: bool,
-    /// Start nothing more after a failure.
-    pub fail_fast: bool,
-    /// A claim of another host is stale when its beat has stood still this long.
-    pub stale_after: Duration,
-    /// Save the state of a long unit this often.
-    pub save_after: Duration,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self {
-            jobs: NonZeroUsize::MIN,
-            shard: None,
-            only_failed: false,
-            fail_fast: false,
-            stale_after: Duration::from_mins(1),
-            save_after: Duration::from_secs(30),
-        }
-    }
-}
 
 /// What happens while a study runs.
 #[derive(Debug)]
@@ -91,23 +62,6 @@ pub enum Event {
     },
 }
 
-/// What a run came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
-    /// Units of this run (its shard).
-    pub units: usize,
-    /// Were there before.
-    pub reused: usize,
-    /// Computed now.
-    pub computed: usize,
-    /// Failed, now or before.
-    pub failed: usize,
-    /// Could not begin, because what they start from failed.
-    pub blocked: usize,
-    /// Left for another time.
-    pub left: usize,
-}
-
 struct Shared<'a> {
     study: &'a Study,
     plan: &'a Plan,
@@ -123,8 +77,8 @@ struct Shared<'a> {
     head: Mutex<Option<(u64, String)>>,
 }
 
-/// Runs a plan until everything of it that can be done is done, or `stop` is set. Events arrive on the
-/// calling thread.
+/// Runs a plan until everything of it that can be done is done, or `stop` is set. Events arrive on
+/// the calling thread.
 pub fn run(
     study: &Study,
     plan: &Plan,
@@ -330,7 +284,7 @@ impl Shared<'_> {
         match &*known {
             Some((then, head)) if *then == length => Ok(head.clone()),
             _ => {
-                let head = self.store.head()?;
+                let head = ledger(self.store)?.head().to_string();
                 *known = Some((length, head.clone()));
                 Ok(head)
             }

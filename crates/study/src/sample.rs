@@ -1,13 +1,8 @@
 //! What a contrast is computed from, as a commitment holds it: which unit fills which place.
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
-use std::rc::Rc;
-
-use backcut_ledger::{Contrast as Commitment, Entry, Frozen, Hash, Ledger, Sample};
+use backcut_ledger::Sample;
 use backcut_stats::Contrast;
 
-use crate::commit::{commitments, draw_sources};
 use crate::plan::{Place, Plan};
 use crate::study::{Study, StudyFamily};
 
@@ -48,55 +43,4 @@ pub fn sample(study: &Study, plan: &Plan, family: &StudyFamily, contrast: &Contr
         }
     }
     sample
-}
-
-/// What entries stand for that do not spell their samples out: read back from the study that they froze,
-/// each study once.
-pub(crate) struct Memory<'a> {
-    ledger: &'a Ledger,
-    recalled: RefCell<HashMap<Hash, Option<Rc<Vec<Commitment>>>>>,
-}
-
-impl<'a> Memory<'a> {
-    pub(crate) fn new(ledger: &'a Ledger) -> Self {
-        Self { ledger, recalled: RefCell::default() }
-    }
-
-    /// A contrast as an entry means it.
-    pub(crate) fn recall(&self, entry: &Entry, contrast: &Commitment) -> Option<Commitment> {
-        let known = self.recalled.borrow().get(&entry.hash).cloned();
-        let commitments = known.unwrap_or_else(|| {
-            let recalled = entry.frozen().and_then(|f| self.read_back(f)).map(Rc::new);
-            self.recalled.borrow_mut().insert(entry.hash, recalled.clone());
-            recalled
-        })?;
-        commitments.iter().find(|c| c.name == contrast.name).cloned()
-    }
-
-    /// The contrasts of a frozen study with their samples, if they are what the entry lists and spells.
-    fn read_back(&self, frozen: &Frozen) -> Option<Vec<Commitment>> {
-        let study = Study::from_canonical(&frozen.canonical).ok()?;
-        let plan = Plan::new(&study);
-        let planned: BTreeSet<Hash> = plan.units.iter().map(|unit| unit.id).collect();
-        let listed = frozen.new.iter().chain(frozen.reused.iter().map(|r| &r.unit));
-        if planned != listed.copied().collect() {
-            return None;
-        }
-        let all = |study: &Study, plan: &Plan| -> Vec<Commitment> {
-            study.families.iter().flat_map(|family| commitments(study, plan, family)).collect()
-        };
-        let spelled = all(&study, &plan);
-        let is_kept = |c: &Commitment| {
-            let there = frozen.contrast(&c.name);
-            there.is_some_and(|there| there.sample.is_none() || there.sample == c.sample)
-        };
-        if !spelled.iter().all(is_kept) {
-            return None;
-        }
-        if frozen.draw.is_none() {
-            return Some(spelled);
-        }
-        let study = draw_sources(study, self.ledger);
-        Some(all(&study, &Plan::new(&study)))
-    }
 }

@@ -1,13 +1,61 @@
 //! Which units a run computes, in which order: what is ready, what waits for what.
 
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use crate::error::StudyError;
 use crate::plan::Plan;
-use crate::runner::{RunOptions, Tally};
 use crate::store::{Recorded, Store};
 use crate::study::Study;
 use crate::unit::UnitId;
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Units at a time.
+    pub jobs: NonZeroUsize,
+    /// This part of that many: `(1, 4)` is the first of four.
+    pub shard: Option<(u64, u64)>,
+    /// Compute only what failed before.
+    pub only_failed: bool,
+    /// Start nothing more after a failure.
+    pub fail_fast: bool,
+    /// A claim of another host is stale when its beat has stood still this long.
+    pub stale_after: Duration,
+    /// Save the state of a long unit this often.
+    pub save_after: Duration,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            jobs: NonZeroUsize::MIN,
+            shard: None,
+            only_failed: false,
+            fail_fast: false,
+            stale_after: Duration::from_mins(1),
+            save_after: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Units of this run (its shard).
+    pub units: usize,
+    /// Were there before.
+    pub reused: usize,
+    /// Computed now.
+    pub computed: usize,
+    /// Failed, now or before.
+    pub failed: usize,
+    /// Could not begin, because what they start from failed.
+    pub blocked: usize,
+    /// Left for another time.
+    pub left: usize,
+}
 
 /// Which shard a unit belongs to: units that start from one another stay together, on whatever grid
 /// they were planned.
@@ -16,8 +64,8 @@ pub fn shard_of(plan: &Plan, unit: u32, shards: u64) -> u64 {
     while let Some(start) = unit.needs[0] {
         unit = &plan.units[start as usize];
     }
-    // Sources and conditions in the order of the plan, dealt out like cards; a prime larger than any number
-    // of shards in use keeps the conditions of a source apart.
+    // Sources and conditions in the order of the plan, dealt out like cards; a prime larger than
+    // any number of shards in use keeps the conditions of a source apart.
     (u64::from(unit.condition).wrapping_mul(7919) + u64::from(unit.source)) % shards.max(1)
 }
 
@@ -62,7 +110,8 @@ pub(crate) fn is_ours(plan: &Plan, options: &RunOptions, unit: u32) -> bool {
     options.shard.is_none_or(|(i, n)| shard_of(plan, unit, n) == i - 1)
 }
 
-/// The units of this run in the stages that the listing gives them, who waits for whom, and what is there.
+/// The units of this run in the stages that the listing gives them, who waits for whom, and what is
+/// there.
 pub(crate) fn schedule(
     study: &Study,
     plan: &Plan,

@@ -9,11 +9,12 @@
 //! | `work/ID/` | the saved state of a unit that is running or was interrupted |
 //! | `claims/ID` | who is computing it |
 //! | `tables/NAME/` | what `collect` made |
-//! | `slurm/` | scripts, logs and jobs, if units were computed by Slurm ([`crate::slurm`]) |
+//! | `slurm/` | what tasks said, if units were computed by Slurm ([`crate::slurm`]) |
 //!
-//! **The name says the state.** Whether a unit is done or failed can be told from a directory listing,
-//! so looking at 100,000 units reads no file. Every file appears by a rename from a name that only its
-//! writer knows: several processes and hosts may share the folder, and a kill leaves no half file.
+//! **The name says the state.** Whether a unit is done or failed can be told from a directory
+//! listing, so looking at 100,000 units reads no file. Every file appears by a rename from a name
+//! that only its writer knows: several processes and hosts may share the folder, and a kill leaves
+//! no half file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,6 +22,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use backcut_ledger::Ledger;
+use backcut_tables::{Row, from_csv};
 use backcut_training::Folder;
 
 use crate::claim::Owner;
@@ -106,11 +109,6 @@ impl Store {
         self.checkpoint(id, update).exists() && self.beside(id).log().exists()
     }
 
-    /// The ledger's head; zeros before the first entry.
-    pub fn head(&self) -> Result<String, StudyError> {
-        Ok(crate::commit::ledger(self)?.head().to_string())
-    }
-
     /// What one unit's files say.
     pub fn recorded(&self, id: &UnitId) -> Option<Recorded> {
         [Recorded::Done, Recorded::Failed].into_iter().find(|r| self.record(id, *r).exists())
@@ -177,6 +175,11 @@ impl Store {
     }
 }
 
+/// Opens the ledger of a results folder.
+pub fn ledger(store: &Store) -> Result<Ledger, StudyError> {
+    Ok(Ledger::open(store.ledger())?)
+}
+
 /// The names in a folder; none if it is not there.
 pub(crate) fn list(folder: &Path) -> Result<Vec<String>, StudyError> {
     let entries = match fs::read_dir(folder) {
@@ -195,14 +198,22 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<String>, StudyError> {
     Ok(names)
 }
 
-/// How temporary files of this process are marked, so that others can tell whether their writer lives.
+/// A collected table of a folder.
+pub(crate) fn read_table<R: Row>(folder: &Path, name: &str) -> Result<Vec<R>, StudyError> {
+    let path = folder.join(format!("{name}.csv"));
+    let bytes = backcut_files::read(&path).map_err(StudyError::io(&path))?;
+    from_csv(&bytes).map_err(|error| StudyError::damaged(&path, error))
+}
+
+/// How temporary files of this process are marked, so that others can tell whether their writer
+/// lives.
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| Owner::this().mark())
 }
 
-/// Removes temporary files of dead processes of this machine whose target's name starts so. Those of
-/// the living and of other machines are not touched.
+/// Removes temporary files of dead processes of this machine whose target's name starts so. Those
+/// of the living and of other machines are not touched.
 pub(crate) fn sweep(folder: &Path, start: &str) {
     for file in list(folder).unwrap_or_default() {
         let parts = backcut_files::target_of(&file);
@@ -216,17 +227,17 @@ pub(crate) fn sweep(folder: &Path, start: &str) {
 
 /// Puts `bytes` at `path`, whole or not at all, whoever else writes there.
 ///
-/// The bytes are on the disk before the name is. The name itself is not waited for: a power failure may
-/// forget that a file appeared, which costs the unit's time again and nothing else, and short units
-/// would spend twice as long on syncing.
+/// The bytes are on the disk before the name is. The name itself is not waited for: a power failure
+/// may forget that a file appeared, which costs the unit's time again and nothing else, and short
+/// units would spend twice as long on syncing.
 pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(StudyError::io(folder))?;
     backcut_files::place(path, mark(), bytes).map_err(StudyError::io(path))
 }
 
-/// The same for what is only of use while a unit runs: nobody waits for the disk. After a kill it is there
-/// whole; after a power failure it is written again.
+/// The same for what is only of use while a unit runs: nobody waits for the disk. After a kill it
+/// is there whole; after a power failure it is written again.
 pub(crate) fn jot(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}", mark()));

@@ -3,25 +3,20 @@
 //! These are the types; [`crate::resolve`] makes them from a file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use backcut_engine::Cut;
-use backcut_ledger::Status;
+use backcut_ledger::{Ledger, NotStamped, Status};
 use backcut_measure::Measurement;
 use backcut_stats::FamilyParams;
-use backcut_systems::{Catalogue, Quantity, Stream};
+use backcut_systems::{Quantity, Stream};
 use backcut_training::{Optimizer, SystemChoice, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::command::Program;
-use crate::error::StudyError;
-use crate::file::{ComparisonTable, FamilyTable, StudyFile};
-use crate::resolve::{Resolver, canonical};
-
-/// Studies may reuse studies that reuse studies, to this depth.
-const MAX_DEPTH: usize = 8;
+use crate::file::{ComparisonTable, FamilyTable};
+use crate::program::Program;
 
 /// Sources that the freezing entry of a study draws.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -29,8 +24,8 @@ const MAX_DEPTH: usize = 8;
 pub struct Drawn {
     /// How many.
     pub draw: u64,
-    /// From the entry's time stamp too.
-    pub stamped: bool,
+    /// A key that published studies have; what they say is hashed, so it stays.
+    pub stamped: NotStamped,
     /// The study whose entry it is: this one, or one whose arms are reused.
     pub study: String,
 }
@@ -108,8 +103,8 @@ pub struct Arm {
     pub evaluations: Vec<u64>,
     /// The optimizer.
     pub optimizer: Optimizer,
-    /// The program that computes it, in place of a backward graph with its stream and optimizer, which then
-    /// mean nothing.
+    /// The program that computes it, in place of a backward graph with its stream and optimizer,
+    /// which then mean nothing.
     pub program: Option<Arc<Program>>,
     /// Trained once, for all sources and conditions, with these.
     pub shared: Option<Shared>,
@@ -144,7 +139,7 @@ pub struct StudyFamily {
 }
 
 /// What the endpoints of a study are, in words.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ErrorWords {
     /// As in "mean squared distance".
     pub name: String,
@@ -184,47 +179,6 @@ pub struct Study {
 }
 
 impl Study {
-    /// Reads and resolves a study file.
-    pub fn load(path: &Path, catalogue: &Catalogue) -> Result<Self, StudyError> {
-        Self::load_nested(path, catalogue, &backcut_files::read_text, 0)
-    }
-
-    /// The same with files from elsewhere (embedded ones).
-    pub fn load_with(
-        path: &Path,
-        catalogue: &Catalogue,
-        read: &dyn Fn(&Path) -> std::io::Result<String>,
-    ) -> Result<Self, StudyError> {
-        Self::load_nested(path, catalogue, read, 0)
-    }
-
-    fn load_nested(
-        path: &Path,
-        catalogue: &Catalogue,
-        read: &dyn Fn(&Path) -> std::io::Result<String>,
-        depth: usize,
-    ) -> Result<Self, StudyError> {
-        let origin = path.display().to_string();
-        if depth > MAX_DEPTH {
-            let hint = "a study can not reuse itself";
-            return Err(StudyError::invalid(format!("{origin}: too many levels of reuse"), hint));
-        }
-        let file = StudyFile::read(path, read)?;
-        let mut reused = Vec::new();
-        for reuse in &file.reuse {
-            let beside = path.parent().unwrap_or(Path::new("")).join(&reuse.study);
-            reused.push((Self::load_nested(&beside, catalogue, read, depth + 1)?, &reuse.arms));
-        }
-        let resolver = Resolver::new(&file, path, catalogue, read);
-        resolver.and_then(|r| r.resolve(&reused)).map_err(|e| e.within(&origin))
-    }
-
-    /// A study as it was frozen or noted, from its canonical form. What only a catalogue knows (the words for
-    /// its error) is not in there.
-    pub fn from_canonical(text: &str) -> Result<Self, StudyError> {
-        canonical::read(text)
-    }
-
     /// The study before its sources were drawn: as its freezing entry spells it.
     pub(crate) fn undrawn(&self) -> Self {
         let mut study = self.clone();
@@ -250,4 +204,15 @@ impl Study {
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.canonical).unwrap_or_default()
     }
+}
+
+/// The study with the sources that were drawn for it; those that are still to be drawn stay open.
+pub fn draw_sources(mut study: Study, ledger: &Ledger) -> Study {
+    for grid in &mut study.grids {
+        let Some(drawn) = &grid.drawn else { continue };
+        if let Some(seeds) = ledger.drawn(&drawn.study, drawn.draw) {
+            grid.sources = seeds;
+        }
+    }
+    study
 }

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::command::Ran;
 use crate::error::StudyError;
+use crate::program::Ran;
 use crate::record::Point;
 use crate::store::{Recorded, Store};
 use crate::unit::UnitId;

@@ -1,9 +1,9 @@
 //! What is known already, whatever it is called.
 //!
-//! A unit's id covers everything that is asked of it, so asking for one more evaluation gives another id
-//! and the same numbers. The **trajectory** covers only what determines the parameters after each update:
-//! two runs with one trajectory have the same parameters as far as both go. A branch that changes nothing
-//! is the same trajectory as what it branches from.
+//! A unit's id covers everything that is asked of it, so asking for one more evaluation gives
+//! another id and the same numbers. The **trajectory** covers only what determines the parameters
+//! after each update: two runs with one trajectory have the same parameters as far as both go. A
+//! branch that changes nothing is the same trajectory as what it branches from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -16,14 +16,13 @@ use backcut_training::{Checkpoint, RunConfig};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::command::Commanded;
-use crate::commit::noted;
 use crate::error::StudyError;
+use crate::note::noted;
 use crate::plan::Plan;
-use crate::read_back::read;
+use crate::program::Commanded;
 use crate::record::Record;
-use crate::store::{Recorded, Store, list};
-use crate::study::Study;
+use crate::store::{Recorded, Store, ledger, list, read_table};
+use crate::study::{Study, draw_sources};
 use crate::unit::{Definition, UnitId};
 
 /// Parameters along training, up to where a run goes.
@@ -62,22 +61,23 @@ impl Book {
         }
     }
 
-    /// Takes every study in that was noted or frozen in a folder: a record that is gone, or never was,
-    /// does not make what it defines unknown.
+    /// Takes every study in that was noted or frozen in a folder: a record that is gone, or never
+    /// was, does not make what it defines unknown.
     fn add_studies(&mut self, store: &Store) -> Result<(), StudyError> {
-        let ledger = crate::commit::ledger(store)?;
+        let ledger = ledger(store)?;
         let frozen = ledger.entries().iter().filter_map(|entry| entry.frozen());
         let mut forms: BTreeSet<String> = frozen.map(|frozen| frozen.canonical.clone()).collect();
-        forms.extend(noted(store)?.into_values().map(|(canonical, _)| canonical));
+        forms.extend(noted(store)?.into_values().map(|note| note.canonical));
         for form in forms {
             let Ok(study) = Study::from_canonical(&form) else { continue };
-            let study = crate::commit::draw_sources(study, &ledger);
+            let study = draw_sources(study, &ledger);
             self.add(&study, &Plan::new(&study));
         }
         Ok(())
     }
 
-    /// The trajectory of a training unit. What it branches from may be gone: then its id stands for it.
+    /// The trajectory of a training unit. What it branches from may be gone: then its id stands for
+    /// it.
     fn trajectory(&mut self, id: UnitId) -> Trajectory {
         if let Some(known) = self.trajectories.get(&id) {
             return *known;
@@ -135,15 +135,17 @@ fn drive<S: Serialize>(run: &RunConfig<S>) -> Hash {
     }))
 }
 
-/// What drives a program. Its files' bytes, its arm's name and its budget are left out: who has seen what it
-/// gives has a good guess of what it gives after an edit, under another name or for longer.
+/// What drives a program. Its files' bytes, its arm's name and its budget are left out: who has
+/// seen what it gives has a good guess of what it gives after an edit, under another name or for
+/// longer.
 fn drive_of_program(what: &Commanded) -> Hash {
     let Commanded { command, settings, seed, .. } = what;
     name(&json!({ "command": command, "settings": settings, "seed": seed }))
 }
 
-/// The plainest cut that keeps the same edges over so many steps: `SEG-1` is `F_SG`, and a segment or a
-/// reach as long as the rollout is none. Some of them differ in the last bits, none in what one learns.
+/// The plainest cut that keeps the same edges over so many steps: `SEG-1` is `F_SG`, and a segment
+/// or a reach as long as the rollout is none. Some of them differ in the last bits, none in what
+/// one learns.
 fn plainest(cut: Cut, steps: Option<u64>) -> Cut {
     // Parts have one name already: a plan writes them out (see `resolve/arms.rs`).
     let steps = steps.map_or(usize::MAX, |steps| steps as usize);
@@ -233,7 +235,8 @@ impl Known {
     }
 }
 
-/// Units without a record of which anything can be read: a saved state in `work/`, or files in `units/`.
+/// Units without a record of which anything can be read: a saved state in `work/`, or files in
+/// `units/`.
 fn readable(store: &Store, recorded: &BTreeSet<UnitId>) -> Result<Vec<UnitId>, StudyError> {
     let mut ids: BTreeSet<UnitId> = store.begun()?.into_iter().collect();
     let units = store.root().join("units");
@@ -260,7 +263,7 @@ fn told_by_tables(store: &Store) -> Result<Vec<UnitId>, StudyError> {
     for folder in list(&tables)? {
         let folder = tables.join(folder);
         if folder.join(format!("{}.csv", names::PROVENANCE)).exists() {
-            let rows: Vec<ProvenanceRow> = read(&folder, names::PROVENANCE)?;
+            let rows: Vec<ProvenanceRow> = read_table(&folder, names::PROVENANCE)?;
             told.extend(rows.iter().map(|row| row.unit));
         }
     }

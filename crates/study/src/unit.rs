@@ -1,8 +1,9 @@
 //! Units: the smallest thing that is computed, stored and counted, named by what defines it.
 //!
-//! A unit's id is the SHA-256 of the canonical JSON of its [`Definition`]: the resolved configuration,
-//! the source, the unit it starts from (by id), and the version of the numerics. So the same unit is
-//! never computed twice, in whatever study it stands, and a changed definition is another unit.
+//! A unit's id is the SHA-256 of the canonical JSON of its [`Definition`]: the resolved
+//! configuration, the source, the unit it starts from (by id), and the version of the numerics. So
+//! the same unit is never computed twice, in whatever study it stands, and a changed definition is
+//! another unit.
 
 use backcut_ledger::{Hash, canonical};
 use backcut_measure::Measurement;
@@ -10,7 +11,7 @@ use backcut_training::RunConfig;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::command::Commanded;
+use crate::program::Commanded;
 
 /// The name of a unit: the hash of its definition's canonical bytes.
 pub type UnitId = Hash;
@@ -81,7 +82,8 @@ impl Definition {
     }
 }
 
-/// In files a definition is one flat table with its `kind`, in which a run's `start` is called `from`.
+/// In files a definition is one flat table with its `kind`, in which a run's `start` is called
+/// `from`.
 impl Serialize for Definition {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (kind, value) = match self {

@@ -1,49 +1,16 @@
 //! Universes: one study under many configurations.
 //!
-//! A file may name *factors* (choices that could have been made otherwise), their levels, and *universes*, each with one
-//! level of every factor. Every arm, measurement and family of the file is then repeated in every universe: the arm `FF`
-//! of universe `u01` is `u01.FF`, its family `H1-H3` is `u01: H1-H3`. What is left is an ordinary study file, and
-//! nothing below knows of universes.
-
-use indexmap::IndexMap;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+//! A file may name *factors* (choices that could have been made otherwise), their levels, and
+//! *universes*, each with one level of every factor. Every arm, measurement and family of the file
+//! is then repeated in every universe: the arm `FF` of universe `u01` is `u01.FF`, its family
+//! `H1-H3` is `u01: H1-H3`. What is left is an ordinary study file, and nothing below knows of
+//! universes.
 
 use backcut_systems::change;
 use backcut_text::nearest;
 
 use crate::error::StudyError;
-use crate::file::{ArmTable, OptimizerTable, StudyFile};
-
-/// A level of a factor: what it changes.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Level {
-    /// Settings of the system.
-    #[serde(default)]
-    pub settings: Map<String, Value>,
-    /// Departures from the optimizer.
-    #[serde(default)]
-    pub optimizer: OptimizerTable,
-}
-
-/// One level of every factor, and what only this universe changes.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Universe {
-    /// A level of each factor, in the order in which the file lists the factors.
-    pub levels: Vec<String>,
-    /// Settings of the system.
-    #[serde(default)]
-    pub settings: Map<String, Value>,
-    /// Departures from the optimizer.
-    #[serde(default)]
-    pub optimizer: OptimizerTable,
-}
-
-/// Factors, and the levels of each.
-pub type Factors = IndexMap<String, IndexMap<String, Level>>;
+use crate::file::{ArmTable, Factors, Level, StudyFile, Universe};
 
 impl StudyFile {
     /// The same study with its universes written out.

@@ -38,7 +38,7 @@ fn a_clock_that_was_set_back_changes_no_status() {
     assert_eq!((tally.units, tally.computed, tally.left), (8, 8, 0));
     let tables = Results::read(&first, &plan, &store).unwrap().tables(&store, &[]).unwrap();
     assert_eq!(tables.analysis[0].status.status, Status::Confirmatory);
-    let verified = verify::verify(folder.path(), None).unwrap();
+    let verified = verify::verify(folder.path()).unwrap();
     assert!(verified.is_sound(), "{:?}", verified.problems);
     assert!(verified.notes.iter().any(|n| n.contains("the line above's")), "{:?}", verified.notes);
 }

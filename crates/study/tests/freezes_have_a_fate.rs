@@ -46,7 +46,7 @@ impl Desk {
     }
 
     fn freezes(&self) -> Vec<FreezeRow> {
-        let verified = verify(self.store.root(), None).expect("it can be looked at");
+        let verified = verify(self.store.root()).expect("it can be looked at");
         assert!(verified.is_sound(), "{:?}", verified.problems);
         verified.freezes
     }

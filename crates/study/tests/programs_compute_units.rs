@@ -1,18 +1,18 @@
-//! A study whose system is a command: what the program gets, what its answers become, what a unit is.
+//! A study whose system is a command: what the program gets, what its answers become, what a unit
+//! is.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 #![cfg(unix)]
 
 mod common;
 
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use backcut_study::collect::{Results, write};
 use backcut_study::record::Record;
 use backcut_study::replay::CameOut;
 use backcut_study::runner::{RunOptions, run};
-use backcut_study::{Plan, Recorded, Study, Tools, commit, verify};
+use backcut_study::{Plan, Recorded, Study, Tools, commit, note, verify};
 use backcut_systems::Catalogue;
 use backcut_text::Hinted as _;
 use common::program::{Place, SCRIPT, STUDY, replayed};
@@ -62,9 +62,9 @@ fn answers_become_tables_and_verdicts() {
     // Collected, verified with records and without, and replayed.
     let folder = place.store().tables("own");
     write(&tables, &about, &place.store(), &folder, false).unwrap();
-    let found = verify::verify(place.store().root(), None).unwrap();
+    let found = verify::verify(place.store().root()).unwrap();
     assert!(found.is_sound(), "{:?}", found.problems);
-    let found = verify::verify(folder.parent().unwrap(), None).unwrap();
+    let found = verify::verify(folder.parent().unwrap()).unwrap();
     assert!(found.is_sound() && found.rows == 2, "{:?}", found.problems);
     let record = Record::load(&place.store(), &plan.units[0].id, Recorded::Done).unwrap();
     assert_eq!((record.head, record.version), (head.to_string(), 3));
@@ -74,7 +74,7 @@ fn answers_become_tables_and_verdicts() {
     let again = replayed(&place, &plan);
     assert_eq!(again, Ok(CameOut::Same));
     fs::write(output, "something else").unwrap();
-    assert_eq!(verify::verify(place.store().root(), None).unwrap().problems.len(), 1);
+    assert_eq!(verify::verify(place.store().root()).unwrap().problems.len(), 1);
 }
 
 #[test]
@@ -249,18 +249,13 @@ fn what_was_seen_is_known_under_any_name() {
     assert_eq!(frozen(named("other").replace("first = 1", "first = 11")), Ok(()));
 }
 
+/// As the tasks of a cluster do, whatever becomes of the file.
 #[test]
-fn a_copy_for_slurm_runs_in_the_original_folder() {
+fn a_noted_study_is_run_without_its_file() {
     let place = Place::new(STUDY, SCRIPT);
-    let file = place.path("own.toml");
-    let catalogue = Catalogue::builtin();
-    let copy = backcut_study::slurm::StudyCopy::read(&file, &catalogue).unwrap();
-    let target = place.path("results/slurm/1");
-    copy.write(&target, &catalogue).unwrap();
-    let study = Study::load(&copy.file(&target), &catalogue).unwrap();
-    let program = study.arms[0].program.as_ref().unwrap();
-    let folder = &program.surroundings.as_ref().unwrap().folder;
-    assert!(folder.join("unit.sh").is_file() && !folder.starts_with(&target));
-    assert_eq!(study.canonical, place.load().unwrap().canonical);
-    assert_eq!(Path::new(folder), place.folder.path());
+    let study = place.load().unwrap();
+    note::note(&study, &Plan::new(&study), &place.store()).unwrap();
+    let again = note::read(&place.store().study(&study.name)).unwrap();
+    assert_eq!(again.arms, study.arms, "the folder in which its program runs too");
+    assert_eq!((&again.canonical, &again.error), (&study.canonical, &study.error));
 }

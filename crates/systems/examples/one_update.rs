@@ -9,7 +9,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use backcut_engine::{Cpu, Cut, Executor};
+use backcut_engine::{Cut, Model, Rollout, Workspace};
 use backcut_systems::quadrotor::QuadrotorConfig;
 use backcut_systems::{BatchKey, Stream, System};
 
@@ -32,17 +32,17 @@ fn main() -> Result<(), Failure> {
     let velocity = arguments.next().as_deref().unwrap_or("0.20").parse()?;
     let system = QuadrotorConfig { velocity, ..QuadrotorConfig::default() }.check()?;
     let program = System::<f32>::program(&system);
-    let model = Cpu::detect().model(program, program.layout().initialise::<f32>(1))?;
+    let model = Model::new(program, program.layout().initialise::<f32>(1))?;
     let (rows, steps) = (System::<f32>::batch_rows(&system), System::<f32>::steps(&system));
-    let mut rollout = Cpu::detect().rollout(program, rows, steps, system.spec())?;
-    let mut workspace = Cpu::detect().workspace(&rollout, &[cut])?;
+    let mut rollout = Rollout::new(program, rows, steps, system.spec())?;
+    let mut workspace = Workspace::new(&rollout, &[cut])?;
     println!("weights {}, instructions per step {}", program.layout().len(), program.nodes().len());
     let key = |update| BatchKey { seed: 1, stream: Stream::A, update };
 
     let all = fastest(2000, |i| {
         system.fill_batch(key(i), &mut rollout)?;
-        Cpu::detect().roll(&model, &mut rollout)?;
-        Cpu::detect().backward(&model, &rollout, &mut workspace)?;
+        model.roll(&mut rollout)?;
+        workspace.backward(&model, &rollout)?;
         black_box(workspace.gradient(0));
         Ok(())
     })?;
@@ -51,11 +51,10 @@ fn main() -> Result<(), Failure> {
         Ok(())
     })?;
     let roll = fastest(2000, |_| {
-        black_box(Cpu::detect().roll(&model, &mut rollout)?);
+        black_box(model.roll(&mut rollout)?);
         Ok(())
     })?;
-    let backward =
-        fastest(2000, |_| Ok(Cpu::detect().backward(&model, &rollout, &mut workspace)?))?;
+    let backward = fastest(2000, |_| Ok(workspace.backward(&model, &rollout)?))?;
     println!(
         "{cut} at {velocity}: {all:.0} us = fill {fill:.1} + roll {roll:.0} + backward {backward:.0}"
     );

@@ -1,13 +1,13 @@
 //! The catalogue: systems by name, built once per process.
 //!
-//! Whoever needs a system (training, evaluation, export, measurement, studies) asks the catalogue, and
-//! none of them names one. A user's own system joins with one line,
+//! Whoever needs a system (training, evaluation, export, measurement, studies) asks the catalogue,
+//! and none of them names one. A user's own system joins with one line,
 //! [`with::<MySettings>()`](Catalogue::with).
 //!
-//! **No setting is silently ignored.** Whatever was asked for must come back in the settings that the
-//! built system is identified by. A key that is not there, or one that came back at its default although
-//! another value was asked for, is an error: otherwise an arm of a study could train something else than
-//! it says.
+//! **No setting is silently ignored.** Whatever was asked for must come back in the settings that
+//! the built system is identified by. A key that is not there, or one that came back at its default
+//! although another value was asked for, is an error: otherwise an arm of a study could train
+//! something else than it says.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -121,8 +121,8 @@ impl fmt::Debug for Built {
 /// What is known of a system before it is built.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outline {
-    /// Name, settings with every default filled in (if not yet in their canonical form), and the hash that was
-    /// asked for.
+    /// Name, settings with every default filled in (if not yet in their canonical form), and the
+    /// hash that was asked for.
     pub choice: SystemChoice,
     /// The phase of its training.
     pub phase: String,
@@ -199,6 +199,7 @@ struct Entry {
 #[derive(Default)]
 pub struct Catalogue {
     entries: Vec<Entry>,
+    studies: &'static [(&'static str, &'static str)],
     built: Mutex<HashMap<String, Arc<Built>>>,
 }
 
@@ -212,8 +213,6 @@ impl Catalogue {
     pub fn builtin() -> Self {
         Self::new()
             .with::<crate::quadrotor::QuadrotorConfig>()
-            .with::<crate::analytic::AnalyticConfig>()
-            .with::<crate::vessel::VesselConfig>()
             .with::<crate::cart_pole::CartPole>()
             .with::<crate::delayed_cue::DelayedCue>()
     }
@@ -224,6 +223,17 @@ impl Catalogue {
         let (outline, build) = (outline::<S>, Built::new::<S>);
         self.entries.push(Entry { name: S::NAME, flags: S::FLAGS, outline, build });
         self
+    }
+
+    /// Adds study files that are built in, by name and text.
+    #[must_use]
+    pub fn with_studies(self, studies: &'static [(&'static str, &'static str)]) -> Self {
+        Self { studies, ..self }
+    }
+
+    /// Study files that are built in.
+    pub fn studies(&self) -> &'static [(&'static str, &'static str)] {
+        self.studies
     }
 
     /// Its systems, in the order in which they joined.
@@ -250,7 +260,8 @@ impl Catalogue {
         })
     }
 
-    /// What is known of the system of that choice without building it, which may take data and time.
+    /// What is known of the system of that choice without building it, which may take data and
+    /// time.
     pub fn outline(&self, choice: &SystemChoice) -> Result<Outline, SettingsError> {
         (self.entry(&choice.name)?.outline)(choice)
     }

@@ -1,15 +1,15 @@
 //! Systems to learn on: known dynamics, a policy with memory, a sampler, a loss.
 //!
-//! **Does**: writes each system once against the engine's trace and fills rollouts with its batches.
+//! **Does**: writes each system once against the engine's trace and fills rollouts with its
+//! batches.
 //!
-//! **Refuses**: to differentiate (the engine does) and to let a system know a cut (only the
-//! analytic system's formulas, which check the engine from outside, name them).
+//! **Refuses**: to differentiate (the engine does) and to let a system know a cut.
 //!
 //! **One design decision.** A system is an object that fills rollouts and reads errors from them
-//! ([`System`]); its [`Settings`] are plain data, and a [`Catalogue`] knows settings by name. Training,
-//! measurement, studies and commands see only that, so a user's own system is a first class citizen.
+//! ([`System`]); its [`Settings`] are plain data, and a [`Catalogue`] knows settings by name.
+//! Training, measurement, studies and commands see only that, so a user's own system is a first
+//! class citizen.
 
-pub mod analytic;
 pub mod cart_pole;
 mod catalogue;
 pub mod delayed_cue;
@@ -19,7 +19,6 @@ pub mod policy;
 pub mod quadrotor;
 mod settings;
 mod system;
-pub mod vessel;
 
 pub use catalogue::{Built, Catalogue, Outline, SystemChoice, change};
 pub use optimizer::{

@@ -4,7 +4,6 @@ mod groups;
 mod rule;
 mod schedule;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use groups::{ParameterGroup, Placed};
@@ -12,7 +11,8 @@ pub use rule::{AdamWSettings, Kind, Rule, SgdSettings};
 pub use schedule::{Decay, Schedule};
 
 /// The clip of the gradient's global norm.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(untagged, expecting = "clip is a threshold of the gradient's global norm, or \"none\"")]
 pub enum Clip {
     /// The gradient is multiplied by `min(1, threshold / norm)`.
@@ -22,7 +22,8 @@ pub enum Clip {
 }
 
 /// The word for no clip.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoClip {
     /// No clip.

@@ -11,7 +11,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use backcut_engine::{Cpu, Cut, Executor};
+use backcut_engine::{Cut, Rollout, Workspace};
 use backcut_systems::Catalogue;
 use backcut_systems::{BatchKey, Stream};
 use backcut_training::{Arm, SystemChoice, Trainer};
@@ -48,25 +48,23 @@ fn main() -> Result<(), Failure> {
     let system = built.system();
     let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer.clone() };
 
-    let mut trainer = Trainer::<f32>::new(Cpu::detect(), system, arm)?;
+    let mut trainer = Trainer::<f32>::new(system, arm)?;
     let mut hash = 0;
     let whole = timed(repeats, || {
         hash = trainer.step()?.hash;
         Ok(())
     })?;
     println!("{name} {cut}: {:.2} ms, median {:.2}, parameters {hash:016x}", whole.0, whole.1);
-
-    let executor: &dyn Executor<f32> = Cpu::detect();
     let mut rollout =
-        executor.rollout(system.program(), system.batch_rows(), system.steps(), system.spec())?;
-    let mut workspace = executor.workspace(&rollout, &[cut])?;
+        Rollout::new(system.program(), system.batch_rows(), system.steps(), system.spec())?;
+    let mut workspace = Workspace::new(&rollout, &[cut])?;
     system.fill_batch(BatchKey { seed: 1, stream: Stream::A, update: 0 }, &mut rollout)?;
     let model = trainer.model();
     let roll = timed(repeats, || {
-        black_box(executor.roll(model, &mut rollout)?);
+        black_box(model.roll(&mut rollout)?);
         Ok(())
     })?;
-    let backward = timed(repeats, || Ok(executor.backward(model, &rollout, &mut workspace)?))?;
+    let backward = timed(repeats, || Ok(workspace.backward(model, &rollout)?))?;
     println!(
         "  roll {:.2}, median {:.2}; backward {:.2}, median {:.2}",
         roll.0, roll.1, backward.0, backward.1

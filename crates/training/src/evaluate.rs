@@ -3,7 +3,7 @@
 //! A row's bits do not depend on its group, so the size of a group is a matter of speed alone; the system
 //! chooses it.
 
-use backcut_engine::{Executor, ForwardError, Model, RollError, Rollout};
+use backcut_engine::{ForwardError, Model, RollError, Rollout};
 use backcut_kernels::{Real, reduce};
 use backcut_systems::{SampleError, System};
 
@@ -37,35 +37,26 @@ pub enum PanelError {
 
 /// Storage for evaluations; no gradient buffers.
 #[derive(Clone, Debug)]
-pub struct Evaluator<'e, R: Real> {
-    executor: &'e dyn Executor<R>,
+pub struct Evaluator<R: Real> {
     group: Rollout<R>,
     /// For the rows that do not fill a group.
     rest: Option<Rollout<R>>,
 }
 
-impl<'e, R: Real> Evaluator<'e, R> {
+impl<R: Real> Evaluator<R> {
     /// For a system, with its own forward.
-    pub fn new(
-        executor: &'e dyn Executor<R>,
-        system: &dyn System<R>,
-    ) -> Result<Self, ForwardError> {
-        Self::in_groups(executor, system, system.panel_group())
+    pub fn new(system: &dyn System<R>) -> Result<Self, ForwardError> {
+        Self::in_groups(system, system.panel_group())
     }
 
     /// The same with a chosen group size; it changes speed, never bits.
-    pub fn in_groups(
-        executor: &'e dyn Executor<R>,
-        system: &dyn System<R>,
-        rows: usize,
-    ) -> Result<Self, ForwardError> {
-        let rollout =
-            |rows| executor.rollout(system.program(), rows, system.steps(), system.spec());
+    pub fn in_groups(system: &dyn System<R>, rows: usize) -> Result<Self, ForwardError> {
+        let rollout = |rows| Rollout::new(system.program(), rows, system.steps(), system.spec());
         let panel = system.panel_rows();
         let rows = rows.min(panel);
         let rest = panel.checked_rem(rows).unwrap_or(0);
         let rest = if rest > 0 { Some(rollout(rest)?) } else { None };
-        Ok(Self { executor, group: rollout(rows)?, rest })
+        Ok(Self { group: rollout(rows)?, rest })
     }
 
     /// Errors of the whole panel under `model`. A failure names the panel's trajectory.
@@ -84,7 +75,7 @@ impl<'e, R: Real> Evaluator<'e, R> {
             };
             let rows = rollout.rows();
             system.fill_panel(first, rollout)?;
-            self.executor.roll(model, rollout).map_err(|error| in_panel(error, first))?;
+            model.roll(rollout).map_err(|error| in_panel(error, first))?;
             system.row_errors(rollout, &mut errors[first..first + rows]);
             first += rows;
         }

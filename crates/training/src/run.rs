@@ -18,7 +18,6 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use backcut_engine::Executor;
 use backcut_systems::System;
 use backcut_text::Hinted;
 
@@ -183,7 +182,6 @@ impl Hinted for RunError {
 ///
 /// A branch passes the checkpoint it starts from; parameters, moments and counters carry over.
 pub fn run(
-    executor: &dyn Executor<f32>,
     system: &dyn System<f32>,
     config: &ValidRun,
     from: Option<&Branch>,
@@ -216,7 +214,7 @@ pub fn run(
             });
         }
     }
-    ActiveRun::open(executor, system, config, folder, options)?.train(progress)
+    ActiveRun::open(system, config, folder, options)?.train(progress)
 }
 
 /// The saved update of this very run in the folder; an error if another lives there.
@@ -285,7 +283,6 @@ struct ActiveRun<'a> {
 
 impl<'a> ActiveRun<'a> {
     fn open(
-        executor: &'a dyn Executor<f32>,
         system: &'a dyn System<f32>,
         config: &'a ValidRun,
         folder: &'a Folder,
@@ -294,7 +291,7 @@ impl<'a> ActiveRun<'a> {
         let snapshot = folder.load(config, system.program().layout())?;
         let log = LogWriter::after(&folder.log(), &snapshot.records)?;
         let (began, saved) = (snapshot.state.update, snapshot.state.update);
-        let training = Training::resume(executor, system, config, snapshot)?;
+        let training = Training::resume(system, config, snapshot)?;
         Ok(Self { training, folder, options, log, began, saved })
     }
 

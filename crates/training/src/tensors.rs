@@ -3,7 +3,7 @@
 //! The crate writes metadata in the order of a hash map, and equal content must be equal files. So
 //! the metadata has one key, `backcut`, whose value is canonical JSON.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use backcut_engine::Layout;
 use backcut_kernels::Real;
@@ -55,7 +55,7 @@ impl Tensors {
             let view = TensorView::new(*dtype, shape.clone(), bytes);
             (name.as_str(), view.expect("a tensor has as many bytes as its shape says"))
         });
-        let metadata = HashMap::from([(KEY.to_owned(), canonical(metadata))]);
+        let metadata = [(KEY.to_owned(), canonical(metadata))].into_iter().collect();
         safetensors::serialize(views, Some(metadata)).expect("names are unique and sizes agree")
     }
 }

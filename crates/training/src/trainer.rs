@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use backcut_engine::{
-    BackwardError, Cut, Executor, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
+    BackwardError, Cut, ForwardError, Model, RollError, Rollout, Workspace, WrongLength,
 };
 use backcut_kernels::{Real, hash};
 use backcut_systems::{BatchKey, Optimizer, Placed, SampleError, Stream, System};
@@ -165,7 +165,6 @@ impl Hinted for TrainError {
 
 /// A training run in memory.
 pub struct Trainer<'s, R: Real> {
-    executor: &'s dyn Executor<R>,
     system: &'s dyn System<R>,
     arm: Arm,
     placed: Placed,
@@ -176,23 +175,18 @@ pub struct Trainer<'s, R: Real> {
     moments: Moments<R>,
     rollout: Rollout<R>,
     workspace: Workspace<R>,
-    evaluator: Evaluator<'s, R>,
+    evaluator: Evaluator<R>,
 }
 
 impl<'s, R: Real> Trainer<'s, R> {
     /// Starts a source from its initial parameters.
-    pub fn new(
-        executor: &'s dyn Executor<R>,
-        system: &'s dyn System<R>,
-        arm: Arm,
-    ) -> Result<Self, TrainError> {
+    pub fn new(system: &'s dyn System<R>, arm: Arm) -> Result<Self, TrainError> {
         let state = State::initial(system, arm.seed);
-        Self::resume(executor, system, arm, state)
+        Self::resume(system, arm, state)
     }
 
     /// Continues from a state, under the same arm or another.
     pub fn resume(
-        executor: &'s dyn Executor<R>,
         system: &'s dyn System<R>,
         arm: Arm,
         state: State<R>,
@@ -206,13 +200,11 @@ impl<'s, R: Real> Trainer<'s, R> {
         let program = system.program();
         let placed = Placed::new(&arm.optimizer, program.layout()).map_err(TrainError::Groups)?;
         let stretches = placed.stretches(&arm.optimizer, 1);
-        let model = executor.model(program, params)?;
-        let rollout =
-            executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
-        let workspace = executor.workspace(&rollout, &[arm.cut]).map_err(TrainError::Cut)?;
-        let evaluator = Evaluator::new(executor, system)?;
+        let model = Model::new(program, params)?;
+        let rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
+        let workspace = Workspace::new(&rollout, &[arm.cut]).map_err(TrainError::Cut)?;
+        let evaluator = Evaluator::new(system)?;
         Ok(Self {
-            executor,
             system,
             arm,
             placed,
@@ -273,22 +265,21 @@ impl<'s, R: Real> Trainer<'s, R> {
         self.system
             .fill_batch(key, &mut self.rollout)
             .map_err(|source| TrainError::Sample { update, source })?;
-        let Self { executor, model, moments, rollout, workspace, .. } = self;
-        let loss =
-            executor.roll(model, rollout).map_err(|source| TrainError::Roll { update, source })?;
+        let Self { model, moments, rollout, workspace, .. } = self;
+        let loss = model.roll(rollout).map_err(|source| TrainError::Roll { update, source })?;
         workspace.draw(key.draw());
         let backward = |source| TrainError::Backward { update, source };
-        executor.backward(model, rollout, workspace).map_err(backward)?;
-        let raw_norm = executor.norm(workspace, 0);
+        workspace.backward(model, rollout).map_err(backward)?;
+        let raw_norm = model.norm(workspace.gradient(0));
         if !raw_norm.is_finite() {
-            executor.backward_checked(model, rollout, workspace).map_err(backward)?;
+            workspace.backward_checked(model, rollout).map_err(backward)?;
             return Err(TrainError::Gradient { update, parameter: self.bad_parameter() });
         }
         let optimizer = &self.arm.optimizer;
         let factor = optimizer.clip.factor(raw_norm);
         self.placed.stretches_into(optimizer, moments.step + 1, &mut self.stretches);
-        executor.step(model, moments, workspace, 0, &self.stretches, R::from_f64(factor));
-        let hash = executor.hash(model);
+        model.step(moments, workspace.gradient(0), &self.stretches, R::from_f64(factor));
+        let hash = model.hash();
         self.update = update;
         let clipped_norm = factor * raw_norm;
         Ok(UpdateLog { update, loss, raw_norm, clipped_norm, factor, hash })

@@ -4,7 +4,6 @@
 //! whoever drives it decides what is saved where and when (`backcut train` in [`crate::run`], studies
 //! in their store), from [`Training::snapshot`], and takes it up again with [`Training::resume`].
 
-use backcut_engine::Executor;
 use backcut_systems::System;
 
 use crate::config::ValidRun;
@@ -51,13 +50,12 @@ pub struct Training<'s> {
 impl<'s> Training<'s> {
     /// Goes on where a snapshot was taken; a new run goes on from [`Snapshot::beginning`].
     pub fn resume(
-        executor: &'s dyn Executor<f32>,
         system: &'s dyn System<f32>,
         run: &'s ValidRun,
         snapshot: Snapshot,
     ) -> Result<Self, TrainError> {
         let Snapshot { state, records, panels } = snapshot;
-        let trainer = Trainer::resume(executor, system, run.arm(), state)?;
+        let trainer = Trainer::resume(system, run.arm(), state)?;
         Ok(Self { trainer, run, records, panels })
     }
 

@@ -5,7 +5,7 @@
 
 mod common;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_systems::Stream;
 use backcut_training::{Arm, State, Trainer};
 use common::{PointMass, arm};
@@ -13,7 +13,7 @@ use common::{PointMass, arm};
 /// Inputs of the first three batches, and the first loss.
 fn inputs(arm: Arm) -> (Vec<f32>, f64) {
     let system = PointMass::new();
-    let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).unwrap();
+    let mut trainer = Trainer::<f32>::new(&system, arm).unwrap();
     let mut seen = Vec::new();
     let mut first = None;
     for _ in 0..3 {
@@ -47,6 +47,6 @@ fn seeds_and_streams_differ_and_repeat() {
     // Stream b is the same sampler at seeds + 10^9, and never the initialisation.
     assert_eq!(inputs(b.clone()).0, inputs(arm(Cut::FF, 1_000_000_009)).0);
     let system = PointMass::new();
-    let fresh = Trainer::<f32>::new(Cpu::detect(), &system, b).unwrap().state();
+    let fresh = Trainer::<f32>::new(&system, b).unwrap().state();
     assert_eq!(fresh, State::initial(&system, 9));
 }

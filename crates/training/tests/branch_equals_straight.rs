@@ -4,7 +4,7 @@
 
 mod common;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_systems::{Stream, System};
 use backcut_training::{
     Begin, Checkpoint, Folder, RunConfig, RunOptions, State, Trainer, ValidRun, config, log, run,
@@ -17,7 +17,6 @@ fn train(config: &ValidRun, from: Option<&Checkpoint>, folder: &Folder, keep: Ve
     let system = PointMass::new();
     let layout = System::<f32>::program(&system).layout();
     let summary = run::run(
-        Cpu::detect(),
         &system,
         config,
         from.map(|from| from.branch(layout).unwrap()).as_ref(),
@@ -33,14 +32,13 @@ fn train(config: &ValidRun, from: Option<&Checkpoint>, folder: &Folder, keep: Ve
 #[test]
 fn in_memory() {
     let system = PointMass::new();
-    let mut straight = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 3)).unwrap();
+    let mut straight = Trainer::<f32>::new(&system, arm(Cut::FF, 3)).unwrap();
     let straight_logs: Vec<_> = (0..50).map(|_| straight.step().unwrap()).collect();
-    let mut warm = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 3)).unwrap();
+    let mut warm = Trainer::<f32>::new(&system, arm(Cut::FF, 3)).unwrap();
     for _ in 0..40 {
         warm.step().unwrap();
     }
-    let mut branch =
-        Trainer::resume(Cpu::detect(), &system, arm(Cut::FF, 3), warm.state()).unwrap();
+    let mut branch = Trainer::resume(&system, arm(Cut::FF, 3), warm.state()).unwrap();
     let branch_logs: Vec<_> = (0..10).map(|_| branch.step().unwrap()).collect();
     assert_eq!(branch_logs, straight_logs[40..]);
     assert_eq!(branch.state(), straight.state());
@@ -94,7 +92,6 @@ fn a_branch_from_another_checkpoint_than_configured_is_refused() {
     let system = PointMass::new();
     let layout = System::<f32>::program(&system).layout();
     let error = run::run(
-        Cpu::detect(),
         &system,
         &config.check().unwrap(),
         Some(&load("b").branch(layout).unwrap()),

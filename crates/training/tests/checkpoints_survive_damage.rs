@@ -4,11 +4,10 @@
 
 mod common;
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_systems::System;
 use backcut_text::Hinted as _;
 use backcut_training::{Checkpoint, CheckpointError, State, Trainer, checkpoint};
@@ -18,7 +17,7 @@ use proptest::prelude::*;
 /// A state with history, and its file.
 static SAMPLE: LazyLock<(State<f32>, Vec<u8>)> = LazyLock::new(|| {
     let system = PointMass::new();
-    let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 5)).unwrap();
+    let mut trainer = Trainer::<f32>::new(&system, arm(Cut::FF, 5)).unwrap();
     for _ in 0..7 {
         trainer.step().unwrap();
     }
@@ -75,7 +74,7 @@ fn foreign_newer_and_short_files_say_what_they_are() {
         (Some(("backcut", "{\"kind\":\"checkpoint\",\"format\":1}")), "missing field"),
         (Some(("backcut", "nonsense")), "its metadata"),
     ] {
-        let metadata = metadata.map(|(k, v)| HashMap::from([(k.to_owned(), v.to_owned())]));
+        let metadata = metadata.map(|(k, v)| [(k.to_owned(), v.to_owned())].into_iter().collect());
         expect(&safetensors::serialize(none.clone(), metadata).unwrap(), want);
     }
     assert!(matches!(Checkpoint::load(Path::new("/nonexistent")), Err(CheckpointError::Io { .. })));

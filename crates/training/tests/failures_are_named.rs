@@ -4,14 +4,14 @@
 
 mod common;
 
-use backcut_engine::{BackwardError, Cpu, Cut, Phase, RollError};
+use backcut_engine::{BackwardError, Cut, Phase, RollError};
 use backcut_training::{TrainError, Trainer};
 use common::{PointMass, STEPS, arm};
 
 #[test]
 fn leaving_the_bound_names_trajectory_and_step() {
     let system = PointMass::with_gain(1e6);
-    let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 1)).unwrap();
+    let mut trainer = Trainer::<f32>::new(&system, arm(Cut::FF, 1)).unwrap();
     let before = trainer.state();
     let error = trainer.step().unwrap_err();
     assert!(
@@ -26,7 +26,7 @@ fn leaving_the_bound_names_trajectory_and_step() {
 #[test]
 fn a_panel_failure_names_the_panels_own_trajectory() {
     let system = PointMass::with_gain(1e6);
-    let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 1)).unwrap();
+    let mut trainer = Trainer::<f32>::new(&system, arm(Cut::FF, 1)).unwrap();
     let error = trainer.evaluate().unwrap_err();
     assert!(matches!(error, TrainError::Panel { .. }), "{error}");
 }
@@ -35,15 +35,14 @@ fn a_panel_failure_names_the_panels_own_trajectory() {
 fn a_gradient_that_overflows_names_instruction_step_and_row() {
     // Every value stays finite while the head's weights make its input adjoints overflow.
     let system = PointMass::new();
-    let mut state = Trainer::<f32>::new(Cpu::detect(), &system, arm(Cut::FF, 1)).unwrap().state();
+    let mut state = Trainer::<f32>::new(&system, arm(Cut::FF, 1)).unwrap().state();
     let layout = backcut_systems::System::<f32>::program(&system).layout().clone();
     let head = &layout.parameters()[layout.find("head.weight").unwrap()];
     let norm =
         &layout.parameters()[layout.find("norm.weight").or(layout.find("norm.gain")).unwrap()];
     state.params[norm.range()].fill(1e-38);
     state.params[head.range()].fill(3e38);
-    let mut trainer =
-        Trainer::resume(Cpu::detect(), &system, arm(Cut::FF, 1), state.clone()).unwrap();
+    let mut trainer = Trainer::resume(&system, arm(Cut::FF, 1), state.clone()).unwrap();
     let error = trainer.step().unwrap_err();
     let TrainError::Backward { update: 1, source: BackwardError::NonFinite(fault) } = &error else {
         panic!("{error}");

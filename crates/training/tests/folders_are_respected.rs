@@ -4,7 +4,7 @@
 
 mod common;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_training::{
     Begin, Control, Folder, RunError, RunOptions, Summary, ValidRun, panels, run,
 };
@@ -17,18 +17,9 @@ fn train(
     stop_at: u64,
 ) -> Result<Summary, RunError> {
     let options = RunOptions { save_every: 7, keep: vec![] };
-    run::run(
-        Cpu::detect(),
-        &PointMass::new(),
-        config,
-        None,
-        folder,
-        begin,
-        &options,
-        &mut |progress| {
-            if progress.update.update == stop_at { Control::Stop } else { Control::Continue }
-        },
-    )
+    run::run(&PointMass::new(), config, None, folder, begin, &options, &mut |progress| {
+        if progress.update.update == stop_at { Control::Stop } else { Control::Continue }
+    })
 }
 
 #[test]
@@ -85,31 +76,14 @@ fn two_processes_do_not_share_a_folder() {
     let config = valid(Cut::FF, 8, 10);
     let mut inner = None;
     let options = RunOptions::default();
-    let summary = run::run(
-        Cpu::detect(),
-        &PointMass::new(),
-        &config,
-        None,
-        &folder,
-        Begin::Fresh,
-        &options,
-        &mut |_| {
+    let summary =
+        run::run(&PointMass::new(), &config, None, &folder, Begin::Fresh, &options, &mut |_| {
             inner.get_or_insert_with(|| {
                 let begin = Begin::Resume;
-                run::run(
-                    Cpu::detect(),
-                    &PointMass::new(),
-                    &config,
-                    None,
-                    &folder,
-                    begin,
-                    &options,
-                    &mut go_on,
-                )
+                run::run(&PointMass::new(), &config, None, &folder, begin, &options, &mut go_on)
             });
             Control::Continue
-        },
-    );
+        });
     assert!(summary.unwrap().is_finished);
     assert!(matches!(inner, Some(Err(RunError::Locked { .. }))));
 }

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
 use backcut_systems::Stream;
 use backcut_systems::policy::{Initialisation, Policy};
@@ -41,7 +41,7 @@ fn the_first_updates_of_one_source_have_these_bits() {
     let optimizer = Optimizer::adamw(AdamWSettings::default(), 1000.0);
     let found = [Cut::FF, Cut::F_SG].map(|cut| {
         let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer: optimizer.clone() };
-        let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).unwrap();
+        let mut trainer = Trainer::<f32>::new(&system, arm).unwrap();
         [(); 2].map(|()| trainer.step().unwrap().hash)
     });
     let golden = [

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_kernels::random::Stream;
 use backcut_training::{Begin, Checkpoint, Folder, RunOptions, ValidRun, run};
 use common::{PointMass, go_on, valid};
@@ -33,8 +33,7 @@ fn victim() {
     let Some(path) = std::env::var_os(FOLDER) else { return };
     let options = RunOptions { save_every: 2, keep: vec![] };
     let (system, config, folder) = (PointMass::new(), config(), Folder::new(path));
-    run::run(Cpu::detect(), &system, &config, None, &folder, Begin::Resume, &options, &mut go_on)
-        .unwrap();
+    run::run(&system, &config, None, &folder, Begin::Resume, &options, &mut go_on).unwrap();
 }
 
 fn start(folder: &Path) -> Child {

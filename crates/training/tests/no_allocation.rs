@@ -8,7 +8,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System as Heap};
 use std::cell::Cell;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_systems::quadrotor::QuadrotorConfig;
 use backcut_training::Trainer;
 use common::arm;
@@ -40,7 +40,7 @@ static COUNTING: Counting = Counting;
 fn an_update_of_the_quadrotor_allocates_nothing() {
     let system = QuadrotorConfig::default().check().unwrap();
     for cut in [Cut::FF, Cut::F_SG, Cut::KD] {
-        let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm(cut, 1)).unwrap();
+        let mut trainer = Trainer::<f32>::new(&system, arm(cut, 1)).unwrap();
         trainer.step().unwrap();
         let before = COUNT.get();
         for _ in 0..3 {

@@ -9,7 +9,7 @@
 
 mod common;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_systems::{Decay, Kind, Optimizer, ParameterGroup, Schedule, Stream, System};
 use backcut_training::{
     AdamWSettings, Arm, Begin, Checkpoint, Clip, Control, Folder, Progress, Rule, RunConfig,
@@ -111,7 +111,7 @@ fn training_takes_the_steps_of_the_formulas() {
     let kinds = |f: fn(&str) -> bool| layout.parameters().iter().filter(|p| f(&p.name)).count();
     assert!(kinds(|n| n.contains(".bias")) > 0 && kinds(|n| n.contains('0')) > 0);
     for (name, optimizer) in optimizers() {
-        let mut trainer = Trainer::<f64>::new(Cpu::detect(), &system, arm(&optimizer)).unwrap();
+        let mut trainer = Trainer::<f64>::new(&system, arm(&optimizer)).unwrap();
         let start = trainer.state().params;
         let mut weights: Vec<Weight> =
             start.iter().map(|&theta| Weight { theta, m: 0.0, v: 0.0 }).collect();
@@ -166,9 +166,7 @@ fn stopped_runs_go_on_to_the_same_bytes() {
         let options = RunOptions { save_every: 7, keep: vec![11] };
         let folder = |what: &str| Folder::new(root.path().join(format!("{i} {what}")));
         let (straight, stopped) = (folder("straight"), folder("stopped"));
-        let cpu = Cpu::detect();
-        run::run(cpu, &system, &config, None, &straight, Begin::Fresh, &options, &mut go_on)
-            .unwrap();
+        run::run(&system, &config, None, &straight, Begin::Fresh, &options, &mut go_on).unwrap();
         for _ in 0..8 {
             let mut left = 4;
             let mut soon = |_: &Progress| {
@@ -176,7 +174,7 @@ fn stopped_runs_go_on_to_the_same_bytes() {
                 if left == 0 { Control::Stop } else { Control::Continue }
             };
             let begin = Begin::Resume;
-            run::run(cpu, &system, &config, None, &stopped, begin, &options, &mut soon).unwrap();
+            run::run(&system, &config, None, &stopped, begin, &options, &mut soon).unwrap();
         }
         for file in [Folder::checkpoint, Folder::log, Folder::panels, Folder::config] {
             let read = |folder| std::fs::read(file(folder)).unwrap();
@@ -199,7 +197,7 @@ fn stopped_runs_go_on_to_the_same_bytes() {
 fn every_setting_changes_the_result_and_the_name() {
     let system = PointMass::new();
     let end = |optimizer: &Optimizer| -> State<f32> {
-        let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm(optimizer)).unwrap();
+        let mut trainer = Trainer::<f32>::new(&system, arm(optimizer)).unwrap();
         for _ in 0..6 {
             trainer.step().unwrap();
         }
@@ -256,14 +254,14 @@ fn a_group_without_parameters_is_an_error() {
         vec![group("*", Some(0.1), None), group("*.bias", None, Some(0.0))],
     ] {
         let arm = arm(&Optimizer { groups, ..optimizer() });
-        let error = Trainer::<f32>::new(Cpu::detect(), &system, arm).err().unwrap();
+        let error = Trainer::<f32>::new(&system, arm).err().unwrap();
         assert!(matches!(error, TrainError::Groups(_)), "{error}");
         assert!(error.to_string().contains("no parameter is left"), "{error}");
     }
     // A rate of 0 keeps parameters as they are.
     let groups = vec![group("*.bias", Some(0.0), None)];
     let arm = arm(&Optimizer { groups, ..optimizer() });
-    let mut trainer = Trainer::<f32>::new(Cpu::detect(), &system, arm).unwrap();
+    let mut trainer = Trainer::<f32>::new(&system, arm).unwrap();
     let before = trainer.state().params;
     trainer.step().unwrap();
     let after = trainer.state().params;

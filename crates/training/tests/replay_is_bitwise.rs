@@ -4,7 +4,7 @@
 
 mod common;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_training::{Begin, Checkpoint, Folder, RunOptions, Trainer, log, run};
 use common::{PointMass, go_on, valid};
 
@@ -16,24 +16,14 @@ fn every_update_of_a_run_can_be_redone() {
         let config = valid(cut, 11, 25);
         let folder = Folder::new(folder.path().join(cut.to_string()));
         let options = RunOptions { save_every: 100, keep: (1..25).collect() };
-        run::run(
-            Cpu::detect(),
-            &system,
-            &config,
-            None,
-            &folder,
-            Begin::Fresh,
-            &options,
-            &mut go_on,
-        )
-        .unwrap();
+        run::run(&system, &config, None, &folder, Begin::Fresh, &options, &mut go_on).unwrap();
         let records = log::read(&folder.log()).unwrap();
         let layout = backcut_systems::System::<f32>::program(&system).layout();
         for update in 1..25 {
             let checkpoint = Checkpoint::load(&folder.kept(update)).unwrap();
             let state = checkpoint.state(layout).unwrap();
             assert_eq!(state.hash(), records[update as usize - 1].update.hash);
-            let mut trainer = Trainer::resume(Cpu::detect(), &system, config.arm(), state).unwrap();
+            let mut trainer = Trainer::resume(&system, config.arm(), state).unwrap();
             assert_eq!(trainer.step().unwrap(), records[update as usize].update, "{cut} {update}");
         }
     }
@@ -42,8 +32,7 @@ fn every_update_of_a_run_can_be_redone() {
 #[test]
 fn a_replay_from_the_wrong_state_does_not_match() {
     let system = PointMass::new();
-    let mut trainer =
-        Trainer::<f32>::new(Cpu::detect(), &system, common::arm(Cut::FF, 11)).unwrap();
+    let mut trainer = Trainer::<f32>::new(&system, common::arm(Cut::FF, 11)).unwrap();
     for _ in 0..5 {
         trainer.step().unwrap();
     }
@@ -51,7 +40,7 @@ fn a_replay_from_the_wrong_state_does_not_match() {
     let truth = trainer.step().unwrap().hash;
     let redo = |state| {
         let arm = common::arm(Cut::FF, 11);
-        Trainer::resume(Cpu::detect(), &system, arm, state).unwrap().step().unwrap().hash
+        Trainer::resume(&system, arm, state).unwrap().step().unwrap().hash
     };
     assert_eq!(redo(good.clone()), truth);
     let mut moment = good.clone();

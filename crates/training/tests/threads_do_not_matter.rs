@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Mutex;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_training::Trainer;
 use common::{PointMass, arm};
 
@@ -22,8 +22,7 @@ fn hashes(threads: usize) -> Vec<Vec<u64>> {
             scope.spawn(move || {
                 for (index, &(cut, seed)) in units.iter().enumerate().skip(thread).step_by(threads)
                 {
-                    let mut trainer =
-                        Trainer::<f32>::new(Cpu::detect(), system, arm(cut, seed)).unwrap();
+                    let mut trainer = Trainer::<f32>::new(system, arm(cut, seed)).unwrap();
                     let run = (0..30).map(|_| trainer.step().unwrap().hash).collect();
                     results.lock().unwrap()[index] = run;
                 }

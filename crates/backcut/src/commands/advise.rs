@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use backcut_study::advise::{Advice, Sentence};
 use backcut_study::collect::Results;
-use backcut_study::{Plan, Store, Study, commit};
+use backcut_study::{Plan, Store, Study, commit, note};
 use backcut_text::wrapped;
 
 use crate::exit::{Told as _, Verdict, user};
@@ -72,7 +72,7 @@ fn study(folder: &Path) -> Result<Study> {
         let frozen = commit::latest(&ledger, name).map(|frozen| frozen.canonical.clone());
         let canonical = match frozen {
             Some(canonical) => Some(canonical),
-            None => commit::canonical(&store, name).told()?,
+            None => note::canonical(&store, name).told()?,
         };
         if let Some(canonical) = canonical {
             let study = Study::from_canonical(&canonical).told()?;

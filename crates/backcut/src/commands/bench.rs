@@ -71,11 +71,11 @@ pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     let choice = SystemChoice::new(&named(args.system.as_deref(), tools)?, Map::new());
     let built = args.settings.over(&choice, tools.catalogue)?;
     note!("measuring updates of {} ...", described(&built));
-    let updates = system::measure(isa, tools, &built, rounds)?;
+    let updates = system::measure(tools, &built, rounds)?;
     note!("measuring longer rollouts ...");
-    let steps = scaling::over_steps(isa, rounds / 3)?;
+    let steps = scaling::over_steps(rounds / 3)?;
     note!("measuring two threads ...");
-    let threads = scaling::over_threads(tools.executor, &built, rounds / 3)?;
+    let threads = scaling::over_threads(&built, rounds / 3)?;
     let code_path = isa.to_string();
     let measured = Measured { code_path, rounds, products, updates, steps, threads };
     let goals = goals::of(&measured);

@@ -8,16 +8,16 @@
 //! `--system NAME` asks the same of a system's own program, and looks at what its author may have got
 //! wrong: see [`system`].
 
-mod batch;
-mod case;
 mod system;
 
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use backcut_engine::Cut;
-use backcut_engine::oracle::{
-    PolicySizes, interpret, policy_by_hand, random_program, trace_policy,
+use backcut_kernels::Isa;
+use backcut_oracle::{
+    Case, ORACLE_TOLERANCE, OfCut, PolicySizes, distance, interpret, policy_by_hand,
+    random_program, same_bits, trace_policy,
 };
 use backcut_study::Tools;
 use backcut_text::thousands;
@@ -27,10 +27,9 @@ use crate::common::{print_json, print_judged};
 use crate::exit::{Told as _, Verdict, user};
 use crate::look::{Tone, Tones};
 use crate::settings::SettingArgs;
-use case::{
-    Case, Compared, DIFFERENCES_TOLERANCE, ORACLE_TOLERANCE, compare, distance, same_bits, within,
-};
 
+/// Largest accepted error along a direction, relative to the gradient's norm.
+const DIFFERENCES_TOLERANCE: f64 = 1e-7;
 /// Two cuts closer than this, relative to the norm, count as equal.
 const APART: f64 = 1e-6;
 
@@ -130,17 +129,14 @@ pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     Ok(if findings.ok { Verdict::Fine } else { Verdict::Failed })
 }
 
-/// What was found for one cut.
+/// What was found for one cut: distances to the policy written by hand and to the interpreted random
+/// program, and whether both programs have the bits that they should have.
 #[derive(Serialize)]
 struct CutFindings {
     cut: Cut,
-    /// Distance to the policy written by hand, relative to its gradient's norm.
     policy_error: f64,
-    /// The same for the interpreted random program.
     random_error: f64,
-    /// The gradient from a backward of all cuts at once has the bits of its own backward.
     many_is_single: bool,
-    /// After its backward, the record and a new forward have the bits of before.
     forward_is_same: bool,
 }
 
@@ -168,6 +164,9 @@ struct Findings {
     central_differences: Differences,
     identities: Vec<Identity>,
     ok: bool,
+    /// What is out of tolerance, one line each.
+    #[serde(skip)]
+    problems: Vec<String>,
 }
 
 fn examine(args: &Args) -> anyhow::Result<Findings> {
@@ -177,40 +176,48 @@ fn examine(args: &Args) -> anyhow::Result<Findings> {
     let random = Case::random(random_program(seed, steps)?, rows, steps, seed);
     let cuts = kinds(steps)?;
 
-    let by_hand = |cut: Cut| -> anyhow::Result<Vec<f64>> {
-        let Case { program, parameters, inputs, spec, .. } = &policy;
+    let Case { program, parameters, inputs, spec } = &policy;
+    let of_policy = policy.compare(&cuts, |cut| {
         Ok(policy_by_hand(program.layout(), parameters, sizes, inputs, spec, cut).gradient)
-    };
-    let interpreted = |cut: Cut| -> anyhow::Result<Vec<f64>> {
-        let Case { program, parameters, inputs, spec, .. } = &random;
-        Ok(interpret(program, parameters, inputs, spec, cut)?.gradient)
-    };
-    let of_policy = compare(&policy, &cuts, by_hand)?;
-    let of_random = compare(&random, &cuts, interpreted)?;
-    let full = |compared: &Compared| compared.gradients[0].clone();
+    })?;
+    let Case { program, parameters, inputs, spec } = &random;
+    let of_random = random
+        .compare(&cuts, |cut| Ok(interpret(program, parameters, inputs, spec, cut)?.gradient))?;
     let central_differences = Differences {
-        policy_error: policy.differences(&full(&of_policy), args.seed),
-        random_error: random.differences(&full(&of_random), args.seed),
+        policy_error: policy.differences(&of_policy[0].gradient, seed),
+        random_error: random.differences(&of_random[0].gradient, seed),
     };
-    let identities = identities(&cuts, steps, &[&of_policy, &of_random])?;
-    let findings = |i: usize| CutFindings {
-        cut: cuts[i],
-        policy_error: of_policy.errors[i],
-        random_error: of_random.errors[i],
-        many_is_single: of_policy.many_is_single[i] && of_random.many_is_single[i],
-        forward_is_same: of_policy.forward_is_same[i] && of_random.forward_is_same[i],
+    let identities = identities(steps, [&of_policy, &of_random])?;
+
+    let pairs = || of_policy.iter().zip(&of_random);
+    let mut problems: Vec<String> =
+        pairs().flat_map(|(a, b)| a.problems().chain(b.problems())).collect();
+    let Differences { policy_error, random_error } = central_differences;
+    for error in [policy_error, random_error] {
+        if error.is_nan() || error >= DIFFERENCES_TOLERANCE {
+            problems.push(format!("FF is {error:.1e} from central differences"));
+        }
+    }
+    for Identity { left, right, expected, .. } in identities.iter().filter(|i| !i.holds) {
+        problems.push(format!("{left} and {right} should be: {expected}"));
+    }
+    let findings = |(policy, random): (&OfCut, &OfCut)| CutFindings {
+        cut: policy.cut,
+        policy_error: policy.error,
+        random_error: random.error,
+        many_is_single: policy.many_is_single && random.many_is_single,
+        forward_is_same: policy.forward_is_same && random.forward_is_same,
     };
-    let mut findings = Findings {
-        code_path: policy.executor.describe(),
+    Ok(Findings {
+        code_path: Isa::detect().to_string(),
         oracle_tolerance: ORACLE_TOLERANCE,
         differences_tolerance: DIFFERENCES_TOLERANCE,
-        cuts: (0..cuts.len()).map(findings).collect(),
+        cuts: pairs().map(findings).collect(),
         central_differences,
         identities,
-        ok: false,
-    };
-    findings.ok = findings.problems().is_empty();
-    Ok(findings)
+        ok: problems.is_empty(),
+        problems,
+    })
 }
 
 /// Every kind of cut; FF first.
@@ -221,103 +228,70 @@ fn kinds(steps: usize) -> anyhow::Result<Vec<Cut>> {
     names.split_whitespace().map(parse).collect()
 }
 
-fn identities(cuts: &[Cut], steps: usize, programs: &[&Compared]) -> anyhow::Result<Vec<Identity>> {
-    let whole = format!("SEG-{steps}");
-    let same = [
-        ("SEG-1", "F_SG"),
-        (whole.as_str(), "FF"),
-        ("F_A0", "F_SG"),
-        ("K_SEG-1", "K_SG"),
-        (&format!("K_{whole}"), "KF"),
-        ("K2_SEG-1", "K2_SG"),
-    ];
-    let differ = [("SEG-2", "FF"), ("SEG-2", "F_SG"), ("FD", "F_SG"), ("KF", "FF"), ("K2F", "KF")];
-    let find = |name: &str| -> anyhow::Result<(Cut, usize)> {
-        let cut = name.parse()?;
-        let at = cuts.iter().position(|c| *c == cut).context("a cut that was not run")?;
-        Ok((cut, at))
-    };
+fn identities(steps: usize, programs: [&[OfCut]; 2]) -> anyhow::Result<Vec<Identity>> {
+    const SAME: &str = "SEG-1 F_SG SEG-T FF F_A0 F_SG K_SEG-1 K_SG K_SEG-T KF K2_SEG-1 K2_SG";
+    const DIFFERENT: &str = "SEG-2 FF SEG-2 F_SG FD F_SG KF FF K2F KF";
     let mut identities = Vec::new();
-    for ((left, right), expected) in
-        same.map(|pair| (pair, "same bits")).into_iter().chain(differ.map(|p| (p, "different")))
-    {
-        let ((left, l), (right, r)) = (find(left)?, find(right)?);
-        let holds = programs.iter().all(|p| {
-            let (a, b) = (&p.gradients[l], &p.gradients[r]);
-            if expected == "same bits" { same_bits(a, b) } else { distance(a, b) > APART }
-        });
-        identities.push(Identity { left, right, expected, holds });
+    for (names, must_be_same) in [(SAME, true), (DIFFERENT, false)] {
+        let expected = if must_be_same { "same bits" } else { "different" };
+        let names = names.replace("-T", &format!("-{steps}"));
+        let cuts: Vec<Cut> = names.split(' ').map(str::parse).collect::<Result<_, _>>()?;
+        for &[left, right] in cuts.as_chunks().0 {
+            let mut holds = true;
+            for program in programs {
+                let find = |cut| program.iter().find(|found| found.cut == cut);
+                let (a, b) = find(left).zip(find(right)).context("a cut that was not run")?;
+                let (a, b) = (&a.gradient, &b.gradient);
+                holds &= if must_be_same { same_bits(a, b) } else { distance(a, b) > APART };
+            }
+            identities.push(Identity { left, right, expected, holds });
+        }
     }
     Ok(identities)
 }
 
-impl Findings {
-    /// What is out of tolerance, one line each.
-    fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        for found in &self.cuts {
-            let cut = found.cut;
-            for error in [found.policy_error, found.random_error] {
-                if !within(error, ORACLE_TOLERANCE) {
-                    problems.push(format!("{cut} is {error:.1e} from the scalar oracle"));
-                }
-            }
-            if !found.many_is_single {
-                problems.push(format!("{cut} among other cuts is not {cut} alone"));
-            }
-            if !found.forward_is_same {
-                problems.push(format!("{cut} changed the forward"));
-            }
-        }
-        let Differences { policy_error, random_error } = self.central_differences;
-        for error in [policy_error, random_error] {
-            if !within(error, DIFFERENCES_TOLERANCE) {
-                problems.push(format!("FF is {error:.1e} from central differences"));
-            }
-        }
-        for Identity { left, right, expected, .. } in self.identities.iter().filter(|i| !i.holds) {
-            problems.push(format!("{left} and {right} should be: {expected}"));
-        }
-        problems
-    }
+/// Bits that should be the same.
+fn word(holds: bool) -> &'static str {
+    if holds { "same" } else { "DIFFERS" }
+}
 
+impl Findings {
     fn text(&self, args: &Args) -> String {
         let Args { width, heads, layers, steps, rows, seed, .. } = args;
-        let word = |holds: bool| if holds { "same" } else { "DIFFERS" };
         let mut out = format!(
-            "policy of width {width}, {heads} heads, {layers} layers; {steps} steps, {rows} rows, seed {seed}; \
-             f64, {}\n\n",
+            "policy of width {width}, {heads} heads, {layers} layers; {steps} steps, {rows} rows, \
+             seed {seed}; f64, {}\n\n           distance to the scalar oracle   bits among    bits of \
+             the\ncut            policy    random program    other cuts    forward\n",
             self.code_path
         );
-        let _ =
-            writeln!(out, "           distance to the scalar oracle   bits among    bits of the");
-        let _ = writeln!(out, "cut            policy    random program    other cuts    forward");
         for found in &self.cuts {
             let CutFindings { cut, policy_error, random_error, .. } = found;
             let (many, forward) = (word(found.many_is_single), word(found.forward_is_same));
             let _ = writeln!(
                 out,
-                "{cut:<10}    {policy_error:>7.1e}           {random_error:>7.1e}    {many:<10}    {forward}"
+                "{cut:<10}    {policy_error:>7.1e}           {random_error:>7.1e}    {many:<10}    \
+                 {forward}"
             );
         }
         let Differences { policy_error, random_error } = self.central_differences;
-        let _ = writeln!(out, "\nFF against central differences of the loss");
-        let _ =
-            writeln!(out, "{:<10}    {policy_error:>7.1e}           {random_error:>7.1e}", "FF");
-        let _ = writeln!(out, "\nidentities, both programs");
+        let _ = writeln!(
+            out,
+            "\nFF against central differences of the loss\n{:<10}    {policy_error:>7.1e}           \
+             {random_error:>7.1e}\n\nidentities, both programs",
+            "FF"
+        );
         for Identity { left, right, expected, holds } in &self.identities {
             let verdict = if *holds { "ok" } else { "FAILED" };
             let _ = writeln!(out, "{left:<8} {right:<6} must be {expected:<10} {verdict}");
         }
-        let problems = self.problems();
-        let _ = if problems.is_empty() {
+        let _ = if self.ok {
             writeln!(
                 out,
                 "\nall within tolerance ({ORACLE_TOLERANCE:.0e} to the oracle, \
                  {DIFFERENCES_TOLERANCE:.0e} to differences)"
             )
         } else {
-            writeln!(out, "\nout of tolerance:\n  {}", problems.join("\n  "))
+            writeln!(out, "\nout of tolerance:\n  {}", self.problems.join("\n  "))
         };
         out
     }

@@ -1,5 +1,6 @@
 //! `backcut evaluate`: a checkpoint on the fixed panel, under its own forward or another.
 
+use backcut_engine::Model;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -9,9 +10,9 @@ use backcut_training::{Evaluator, Panel};
 
 use crate::common::{described, load};
 use crate::exit::{Told as _, Verdict, user};
+use crate::publication::{Publication, Published};
 use crate::say::{self, outln};
 use crate::settings::SettingArgs;
-use backcut_paper::values;
 
 /// Options of `backcut evaluate`.
 #[derive(Debug, clap::Args)]
@@ -26,18 +27,18 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools, publication: Option<&dyn Publication>) -> Result<Verdict> {
     let checkpoint = load(&args.checkpoint)?;
     let header = checkpoint.header();
     let built = args.settings.over(&header.config.system, tools.catalogue)?;
-    let (executor, system) = (tools.executor, built.system());
+    let system = built.system();
     let state = checkpoint.state(system.program().layout()).told()?;
-    let model = executor.model(system.program(), state.params)?;
-    let evaluator = Evaluator::new(executor, system).told();
+    let model = Model::new(system.program(), state.params)?;
+    let evaluator = Evaluator::new(system).told();
     let panel = evaluator?.evaluate(system, &model).map_err(|e| {
         user(format!("the panel: {e}"), "the policy fails under this forward: choose another")
     })?;
-    let paper = values::ff_error_of(&built.choice);
+    let published = publication.and_then(|p| p.error_of(&built.choice));
     let reference = system.reference()?.map(|r| (r.name, Panel::new(r.errors).mean));
     if args.json {
         let json = serde_json::json!({
@@ -48,7 +49,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             "system": built.choice,
             "error": built.error,
             "mean_error": panel.mean,
-            "paper_ff_error": paper,
+            "paper_ff_error": published.map(|p| p.error),
             "reference": reference.map(|(name, mean)| serde_json::json!({"name": name, "mean_error": mean})),
             "errors": panel.errors,
         });
@@ -71,8 +72,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if let Some((name, mean)) = reference {
         outln!("{name}: mean {mean:.5}; the policy's is {:.3} times that", panel.mean / mean)?;
     }
-    if let Some(paper) = paper {
-        outln!("the paper's FF after 1000 updates: {paper:.5}")?;
+    if let Some(Published { name, update, error }) = published {
+        outln!("the {name} after {update} updates: {error:.5}")?;
     }
     Ok(Verdict::Fine)
 }

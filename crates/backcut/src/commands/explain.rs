@@ -73,9 +73,9 @@ pub struct Args {
 
 /// Steps of a rollout unless something else is asked for.
 const STEPS: usize = 32;
-/// Listing is quadratic in the steps.
 /// How the taps of what a layer stores end.
 const STORED: &str = ".stored";
+/// Listing is quadratic in the steps.
 const MAX_STEPS: usize = 2048;
 const MAX_LAYERS: usize = 16;
 

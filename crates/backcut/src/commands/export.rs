@@ -10,7 +10,7 @@ mod panel;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_engine::{Cpu, Cut, Executor, Fed, Rollout};
+use backcut_engine::{Cut, Fed, Model, Rollout, Workspace};
 use backcut_kernels::Real;
 use backcut_measure::outside::{FORMAT, keeps};
 use backcut_study::Tools;
@@ -91,9 +91,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let cuts = args.cuts.iter().map(|text| parse_cut(text)).collect::<Result<Vec<Cut>>>()?;
     let start = from.as_ref().map(|checkpoint| Start { checkpoint, begins_anew });
     let bytes = match args.precision.as_str() {
-        _ if args.panel => panel::export(tools.executor, built.system(), &config, start)?,
-        "f64" => export(Cpu::detect(), built.double(), &config, start, &cuts)?,
-        _ => export(tools.executor, built.system(), &config, start, &cuts)?,
+        _ if args.panel => panel::export(built.system(), &config, start)?,
+        "f64" => export(built.double(), &config, start, &cuts)?,
+        _ => export(built.system(), &config, start, &cuts)?,
     };
     write(&args.out, &bytes)?;
     note!("{} bytes in {}", bytes.len(), args.out.display());
@@ -136,7 +136,6 @@ fn state<R: Real>(
 }
 
 fn export<R: Real>(
-    executor: &dyn Executor<R>,
     system: &dyn System<R>,
     config: &RunConfig,
     start: Option<Start>,
@@ -150,14 +149,14 @@ fn export<R: Real>(
         Placed::new(&config.optimizer, layout).map_err(|e| user(e, "correct the groups"))?;
     let rules = placed.stretches(&config.optimizer, moments.step + 1);
     let key = BatchKey { seed: config.seed, stream: config.stream, update };
-    let model = executor.model(program, params)?;
-    let mut rollout = executor.rollout(program, rows, steps, system.spec()).told()?;
+    let model = Model::new(program, params)?;
+    let mut rollout = Rollout::new(program, rows, steps, system.spec()).told()?;
     system.fill_batch(key, &mut rollout).map_err(|e| user(e, "choose another seed"))?;
     let hint = "the policy fails on this batch: choose another seed or checkpoint";
-    let loss = executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
-    let mut workspace = executor.workspace(&rollout, cuts).told()?;
+    let loss = model.roll(&mut rollout).map_err(|e| user(e, hint))?;
+    let mut workspace = Workspace::new(&rollout, cuts).told()?;
     workspace.draw(key.draw());
-    executor.backward(&model, &rollout, &mut workspace).told()?;
+    workspace.backward(&model, &rollout).told()?;
 
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());
@@ -179,7 +178,7 @@ fn export<R: Real>(
     let mut of_cut = Map::new();
     for (index, cut) in cuts.iter().enumerate() {
         let gradient = workspace.gradient(index);
-        let norm = executor.norm(&workspace, index);
+        let norm = model.norm(workspace.gradient(index));
         let (clipped, factor) = clip(gradient, config.optimizer.clip);
         let (applied, _) = made(&rules, model.values(), &moments, &clipped);
         tensors.add_parameters(&format!("gradient/{cut}"), layout, gradient);

@@ -2,7 +2,6 @@
 
 pub mod advise;
 pub mod bench;
-pub mod calibrate;
 pub mod check;
 pub mod completions;
 pub mod evaluate;
@@ -12,8 +11,6 @@ pub mod inspect;
 pub mod man;
 pub mod measure;
 pub mod report;
-pub mod reproduce;
 pub mod stats;
 pub mod study;
 pub mod train;
-pub mod vessel;

@@ -1,9 +1,8 @@
-//! `backcut report`: figures, tables and the page of collected studies, and the comparison with the paper.
+//! `backcut report`: figures, tables and the page of collected studies.
 //!
-//! What any study has is made by `backcut-report`, the paper's by `backcut-paper`; this file reads folders, writes files and
-//! fills in the one thing that no table holds: the edges that the design drawing shows, from the engine's own list.
+//! What any study has is made by `backcut-report`; a [`Publication`] that the program has may add
+//! its own.
 
-mod edges;
 mod png;
 
 use std::fmt::Write as _;
@@ -11,27 +10,24 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use backcut_draw::Drawing;
-use backcut_paper::Reproduction;
-use backcut_report::{Format, ReportError, Results, Table, page};
-use clap::{Subcommand, ValueEnum};
+use backcut_report::{FIGURES, Format, ReportError, Results, Table, page};
+use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, ValueEnum};
 
 use super::measure::table::Table as TextTable;
 use crate::common::{print, print_document, print_judged, write};
-use crate::exit::{Told as _, Verdict, user};
+use crate::exit::{Told as _, Verdict};
 use crate::look::{self, VERDICTS};
+use crate::publication::{Beside, Publication};
 use crate::say::{self, note};
 
 const EXAMPLES: &str = "\
 RESULTS is the folder of one study, or a folder with one folder per study, as `backcut study collect`
-writes it. Figures and tables of the paper's experiments are made of its own studies only.
+writes it.
 
   backcut report page results/mine --out report.html
   backcut report figure curves results --study mine
   backcut report list results
-  backcut report page --paper results
-  backcut report figure memory-value results --out memory-value.svg
-  backcut report finding results
-  backcut report reproduction results > docs/reproduction.md";
+  backcut report table contrasts results --format latex";
 
 /// Figures, tables and one page from collected results.
 #[derive(clap::Args)]
@@ -53,9 +49,8 @@ enum What {
         /// The page's title
         #[arg(long)]
         title: Option<String>,
-        /// The paper's claims, figures and tables beside ours, instead of study by study
-        #[arg(long)]
-        paper: bool,
+        #[command(flatten)]
+        paper: ForPaper,
     },
     /// One figure as SVG, with its data beside it.
     Figure {
@@ -86,17 +81,7 @@ enum What {
         #[arg(long, value_enum)]
         format: Option<TableFormat>,
     },
-    /// What the paper's studies found here, in a few sentences, as Markdown on standard output.
-    Finding {
-        /// The folder of results
-        results: PathBuf,
-    },
-    /// The comparison with the paper, claim by claim, as Markdown on standard output.
-    Reproduction {
-        /// The folder of results
-        results: PathBuf,
-    },
-    /// A study's contrasts for a terminal, beside the paper's where it has them.
+    /// A study's contrasts for a terminal, beside published ones where there are any.
     Summary {
         /// The folder of results
         results: PathBuf,
@@ -122,14 +107,49 @@ enum TableFormat {
     Latex,
 }
 
+/// `--paper`, of programs that have a publication to show.
+#[derive(Clone, Copy)]
+struct ForPaper(bool);
+
+const PAPER: &str = "paper";
+
+/// Adds `--paper` to the page.
+pub fn offer_paper(command: Command) -> Command {
+    let paper = Arg::new(PAPER)
+        .long(PAPER)
+        .action(ArgAction::SetTrue)
+        .help("The paper's claims, figures and tables beside ours, instead of study by study");
+    command.mut_subcommand("report", |report| report.mut_subcommand("page", |page| page.arg(paper)))
+}
+
+impl clap::Args for ForPaper {
+    fn augment_args(command: Command) -> Command {
+        command // which programs have it is known later
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl clap::FromArgMatches for ForPaper {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(matches.try_get_one(PAPER).ok().flatten().copied().unwrap_or(false)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// Runs the command.
-pub fn run(args: &Args) -> anyhow::Result<Verdict> {
+pub fn run(args: &Args, publication: Option<&dyn Publication>) -> anyhow::Result<Verdict> {
     match &args.what {
         What::Page { results, out, title, paper } => {
-            let html = if *paper {
-                reproduction(results)?.page(title.as_deref())
-            } else {
-                page::of_studies(&open(results)?, title.as_deref())
+            let html = match publication.filter(|_| paper.0) {
+                Some(publication) => publication.beside(results)?.page(title.as_deref()),
+                None => page::of_studies(&open(results)?, title.as_deref()),
             };
             let html = html.told_after("failed to ")?;
             if out == Path::new("-") {
@@ -140,7 +160,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
             note!("wrote {} ({} kB)", out.display(), html.len().div_ceil(1000));
         }
         What::Figure { name, results, study, out, png } => {
-            let made = figure(results, name, study.as_deref())?;
+            let made = figure(results, name, study.as_deref(), publication)?;
             let out = out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
             let (svg, data) = (made.svg(), out.with_extension("csv"));
             write(&out, svg.as_bytes())?;
@@ -155,7 +175,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
         What::Table { name, results, study, format } => {
             let is_seen = std::io::stdout().is_terminal();
             let usual = if is_seen { TableFormat::Text } else { TableFormat::Md };
-            let made = table(results, name, study.as_deref())?;
+            let made = table(results, name, study.as_deref(), publication)?;
             return match format.unwrap_or(usual) {
                 TableFormat::Text => print_judged(as_text(&made), VERDICTS),
                 TableFormat::Html => print_document(made.write(Format::Html)),
@@ -163,23 +183,15 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
                 TableFormat::Latex => print_document(made.write(Format::Latex)),
             };
         }
-        What::Finding { results } => {
-            let found = reproduction(results)?.finding().markdown();
-            if found.is_empty() {
-                let what = format!("failed to find a study of the paper in {}", results.display());
-                return Err(user(what, "any other study: backcut report summary RESULTS STUDY"));
-            }
-            return print_document(found);
-        }
-        What::Reproduction { results } => {
-            return print_document(reproduction(results)?.markdown());
-        }
         What::Summary { results, study } => {
-            let summary =
-                reproduction(results)?.summary(study, look::columns()).told_after("failed to ")?;
-            return print_judged(summary, VERDICTS);
+            let columns = look::columns();
+            let summary = match beside(results, publication)? {
+                Some(beside) => beside.summary(study, columns),
+                None => backcut_report::summary(&open(results)?, study, columns),
+            };
+            return print_judged(summary.told_after("failed to ")?, VERDICTS);
         }
-        What::List { results } => return print(&list(results.as_deref())?),
+        What::List { results } => return print(&list(results.as_deref(), publication)?),
     }
     Ok(Verdict::Fine)
 }
@@ -188,35 +200,45 @@ fn open(folder: &Path) -> anyhow::Result<Results> {
     Results::open(folder).told_after("failed to ")
 }
 
-/// A folder of results with the paper beside it, and the engine's edges for its design drawing.
-pub fn reproduction(folder: &Path) -> anyhow::Result<Reproduction> {
-    let mut beside = Reproduction::new(open(folder)?).told()?;
-    let second = folder.join(backcut_paper::SECOND);
-    if second.is_dir() {
-        beside = beside.with_second(open(&second)?);
-    }
-    Ok(beside.with_design(edges::design()?))
+/// A folder of results with a publication beside it, if this program has one.
+fn beside(
+    folder: &Path,
+    publication: Option<&dyn Publication>,
+) -> anyhow::Result<Option<Box<dyn Beside>>> {
+    publication.map(|publication| publication.beside(folder)).transpose()
 }
 
-/// A figure that any study has, or one of the paper's.
-fn figure(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Drawing> {
-    let made = if backcut_paper::FIGURES.iter().any(|(known, _)| *known == name) {
-        reproduction(folder)?.figure(name)
-    } else if backcut_report::FIGURES.iter().any(|(known, _)| *known == name) {
-        backcut_report::figure(&open(folder)?, name, study)
-    } else {
-        let known = backcut_report::FIGURES.iter().chain(backcut_paper::FIGURES);
-        Err(ReportError::unknown("figure", name, known.map(|(known, _)| *known)))
+/// A figure that any study has, or one of the publication's.
+fn figure(
+    folder: &Path,
+    name: &str,
+    study: Option<&str>,
+    publication: Option<&dyn Publication>,
+) -> anyhow::Result<Drawing> {
+    let published = publication.map_or(&[][..], Publication::figures);
+    let is_in = |figures: &[(&str, &str)]| figures.iter().any(|(known, _)| *known == name);
+    let made = match publication.filter(|_| is_in(published)) {
+        Some(publication) => publication.beside(folder)?.figure(name),
+        None if is_in(FIGURES) => backcut_report::figure(&open(folder)?, name, study),
+        None => {
+            let known = FIGURES.iter().chain(published);
+            Err(ReportError::unknown("figure", name, known.map(|(known, _)| *known)))
+        }
     };
     made.told_after("failed to ")
 }
 
-/// A table that any study has, or one of the paper's.
-fn table(folder: &Path, name: &str, study: Option<&str>) -> anyhow::Result<Table> {
-    let made = if backcut_report::TABLES.iter().any(|(known, _)| *known == name) {
-        backcut_report::table(&open(folder)?, name, study)
-    } else {
-        reproduction(folder)?.table(name)
+/// A table that any study has, or one of the publication's.
+fn table(
+    folder: &Path,
+    name: &str,
+    study: Option<&str>,
+    publication: Option<&dyn Publication>,
+) -> anyhow::Result<Table> {
+    let is_any = backcut_report::TABLES.iter().any(|(known, _)| *known == name);
+    let made = match publication.filter(|_| !is_any) {
+        Some(publication) => publication.beside(folder)?.table(name),
+        None => backcut_report::table(&open(folder)?, name, study),
     };
     made.told_after("failed to ")
 }
@@ -235,7 +257,7 @@ fn as_text(table: &Table) -> String {
     text
 }
 
-fn list(folder: Option<&Path>) -> anyhow::Result<String> {
+fn list(folder: Option<&Path>, publication: Option<&dyn Publication>) -> anyhow::Result<String> {
     let mut text = String::new();
     let mut add = |title: &str, names: &[(&str, &str)]| {
         let _ = writeln!(text, "{title}");
@@ -243,30 +265,37 @@ fn list(folder: Option<&Path>) -> anyhow::Result<String> {
             let _ = writeln!(text, "  {name:<17} {what}");
         }
     };
-    let paper = backcut_paper::paper::Paper::load().told()?;
-    add("figures of any study", backcut_report::FIGURES);
+    add("figures of any study", FIGURES);
     add("tables of any study", backcut_report::TABLES);
-    add("figures of the paper", backcut_paper::FIGURES);
-    add("tables of the paper", &paper.table_names());
-    if let Some(folder) = folder {
-        text += &applicable(&reproduction(folder)?);
+    if let Some(publication) = publication {
+        let tables = publication.tables()?;
+        let tables: Vec<_> = tables.iter().map(|(n, what)| (n.as_str(), what.as_str())).collect();
+        add("figures of the paper", publication.figures());
+        add("tables of the paper", &tables);
+    }
+    let Some(folder) = folder else { return Ok(text) };
+    match beside(folder, publication)? {
+        Some(beside) => {
+            text += &applicable(beside.results());
+            text += "the paper's figures, from all studies\n";
+            for (name, _) in publication.map_or(&[][..], Publication::figures) {
+                text += &has(name, beside.figure(name).err());
+            }
+        }
+        None => text += &applicable(&open(folder)?),
     }
     Ok(text)
 }
 
 /// Which figures the studies of a folder have, and why they lack the others.
-fn applicable(beside: &Reproduction) -> String {
+fn applicable(results: &Results) -> String {
     let mut text = String::new();
-    for study in beside.results.studies() {
+    for study in results.studies() {
         let _ = writeln!(text, "study {}", backcut_text::escape::plain(&study.name));
-        for (name, _) in backcut_report::FIGURES {
-            let made = backcut_report::figure(&beside.results, name, Some(&study.name));
+        for (name, _) in FIGURES {
+            let made = backcut_report::figure(results, name, Some(&study.name));
             text += &has(name, made.err());
         }
-    }
-    text += "the paper's figures, from all studies\n";
-    for (name, _) in backcut_paper::FIGURES {
-        text += &has(name, beside.figure(name).err());
     }
     text
 }

@@ -18,9 +18,9 @@ use crate::common::{default_run, described, load, parse_cut, parse_stream};
 use crate::exit::{Told as _, Verdict, user};
 use crate::optimizer::{OptimizerArgs, check_groups};
 use crate::progress::{self, Counts};
+use crate::publication::{Publication, Published};
 use crate::say::{note, out};
 use crate::settings::SettingArgs;
-use backcut_paper::values;
 use backcut_text::thousands;
 
 /// Seconds between saves of a running state.
@@ -186,7 +186,7 @@ fn default_folder(built: &Built, config: &ValidRun) -> PathBuf {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+pub fn run(args: &Args, tools: Tools, publication: Option<&dyn Publication>) -> Result<Verdict> {
     let plan = Plan::resolve(args, tools)?;
     let stop = Arc::new(AtomicBool::new(false));
     let handler = stop.clone();
@@ -213,11 +213,12 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         }
         Control::Continue
     };
-    let (executor, system, from) = (tools.executor, built.system(), from.as_ref());
-    let summary = run::run(executor, system, config, from, folder, *begin, options, &mut heard);
+    let (system, from) = (built.system(), from.as_ref());
+    let summary = run::run(system, config, from, folder, *begin, options, &mut heard);
     let summary = summary.told()?;
     display.finish();
-    out!("{}", table(&plan, &summary))?;
+    let published = publication.and_then(|p| p.error_of(&plan.built.choice));
+    out!("{}", table(&plan, &summary, published))?;
     if summary.is_finished {
         return Ok(Verdict::Fine);
     }
@@ -292,23 +293,26 @@ impl Display {
 }
 
 /// The final table, at most 80 columns wide.
-fn table(plan: &Plan, summary: &Summary) -> String {
-    let paper = values::ff_error_of(&plan.built.choice);
+fn table(plan: &Plan, summary: &Summary, published: Option<Published>) -> String {
     let Quantity { name, unit } = plan.built.error;
     let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
     let mut lines = vec![format!("error: {name}, on the panel{unit}")];
-    let is_compared = paper.is_some() && summary.panels.iter().any(|(update, _)| *update == 1000);
-    let beside = if is_compared { "   paper's FF difference" } else { "" };
+    let is_at = |p: &Published| summary.panels.iter().any(|(update, _)| *update == p.update);
+    let beside = published
+        .filter(is_at)
+        .map_or_else(String::new, |Published { name, .. }| format!(" {name:>12} difference"));
     lines.push(format!("{:>8} {:>12}{beside}", "update", "error"));
     for (update, panel) in &summary.panels {
-        // The paper's figures belong to the end of its runs, 1000 updates.
-        let beside = paper.filter(|_| *update == 1000).map_or(String::new(), |paper| {
-            format!(" {paper:>12.5} {:>+9.1}%", 100.0 * (panel.mean / paper - 1.0))
+        // What was published belongs to the end of the runs that it comes from.
+        let beside = published.filter(|p| p.update == *update);
+        let beside = beside.map_or_else(String::new, |Published { error, .. }| {
+            format!(" {error:>12.5} {:>+9.1}%", 100.0 * (panel.mean / error - 1.0))
         });
         lines.push(format!("{update:>8} {:>12.5}{beside}", panel.mean));
     }
-    if let Some(paper) = paper.filter(|_| summary.panels.last().is_none_or(|(u, _)| *u != 1000)) {
-        lines.push(format!("the paper's FF after 1000 updates: {paper:.5}"));
+    let ends_there = |p: &Published| summary.panels.last().is_some_and(|(u, _)| *u == p.update);
+    if let Some(Published { name, update, error }) = published.filter(|p| !ends_there(p)) {
+        lines.push(format!("the {name} after {update} updates: {error:.5}"));
     }
     let done = summary.update - plan.config.config().start.as_ref().map_or(0, |s| s.update);
     lines.push(if plan.config.config().optimizer.clip.is_on() {

@@ -9,10 +9,12 @@ pub fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/own-system")
 }
 
-/// Its program. `cargo test` has built it with the rest of the workspace; if a single test was asked for,
-/// it is built now.
+/// Its program. `cargo test` has built it with the rest of the workspace; if a single test was
+/// asked for, it is built now.
 pub fn built() -> PathBuf {
-    let folder = Path::new(env!("CARGO_BIN_EXE_backcut")).parent().unwrap();
+    // Tests lie in `deps`, beside `examples`.
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().and_then(Path::parent).unwrap();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--locked", "--workspace", "--example", "own-system", "--target-dir"]);

@@ -11,11 +11,13 @@ use std::ops::Range;
 
 use backcut_kernels::Real;
 
-use crate::backward::BackwardError;
 use crate::backward::workspace::Workspace;
+use crate::credit::BackwardError;
 use crate::cut::{Cut, MemoryCredit, StateCredit};
 use crate::forward::model::Model;
 use crate::forward::rollout::Rollout;
+
+const LOCAL: Cut = Cut::KD;
 
 /// Closed-loop Jacobians `A_t = ds_{t+1}/ds_t` with memory detached, for every row and step.
 #[derive(Clone, Debug)]
@@ -30,6 +32,58 @@ pub struct StateJacobians<R> {
 }
 
 impl<R: Real> StateJacobians<R> {
+    /// All of a rollout, from one backward: one lane per state entry.
+    pub fn new(model: &Model<R>, rollout: &Rollout<R>) -> Result<Self, BackwardError> {
+        let program = rollout.program().clone();
+        let memory = if program.has_memory() { LOCAL.memory } else { MemoryCredit::Full };
+        let local = Cut { memory, ..LOCAL };
+        let states = program.states();
+        let dim: usize = states.iter().map(|s| s.width).sum();
+        let (rows, steps) = (rollout.rows(), rollout.steps());
+        let entries = states.iter().flat_map(|s| (0..s.width).map(move |column| (s, column)));
+        // One more lane carries the loss of each step.
+        let mut workspace = Workspace::for_seeds(rollout, &vec![local; dim + 1])?;
+        for state in states {
+            if program.step.active[state.read] {
+                workspace.keep_adjoints(&state.name)?;
+            }
+        }
+        let mut seeds: Vec<Local<R>> = entries
+            .map(|(state, column)| {
+                let mut values = vec![R::ZERO; steps * rows * state.width];
+                values.iter_mut().skip(column).step_by(state.width).for_each(|v| *v = R::ONE);
+                Local { loss: R::ZERO, sites: vec![(state.next, values)] }
+            })
+            .collect();
+        seeds.push(Local { loss: R::ONE, sites: Vec::new() });
+        workspace.backward_local(model, rollout, &seeds)?;
+        let mut data = vec![R::ZERO; steps * rows * dim * dim];
+        let mut loss = vec![R::ZERO; steps * rows * dim];
+        let mut first = 0;
+        for state in states {
+            for t in rollout.spec.prefix..steps {
+                // A state fed from outside passes nothing on.
+                if rollout.is_fixed(state.read, t) {
+                    continue;
+                }
+                for lane in 0..=dim {
+                    let Some(adjoint) = workspace.adjoint(&state.name, lane, t) else { continue };
+                    for (row, adjoint) in adjoint.chunks_exact(state.width).enumerate() {
+                        let at = t * rows + row;
+                        let target = if lane < dim {
+                            &mut data[(at * dim + lane) * dim + first..]
+                        } else {
+                            &mut loss[at * dim + first..]
+                        };
+                        target[..state.width].copy_from_slice(adjoint);
+                    }
+                }
+            }
+            first += state.width;
+        }
+        Ok(Self { dim, rows, data, loss })
+    }
+
     /// `A_t` of one row, row-major: `ds_{t+1}[i]/ds_t[k]` at `i * dim + k`.
     pub fn at(&self, t: usize, row: usize) -> &[R] {
         let len = self.dim * self.dim;
@@ -42,63 +96,6 @@ impl<R: Real> StateJacobians<R> {
     }
 }
 
-const LOCAL: Cut = Cut::KD;
-
-/// All closed-loop Jacobians of a rollout from one backward: one lane per state entry.
-pub(crate) fn state_jacobians<R: Real>(
-    model: &Model<R>,
-    rollout: &Rollout<R>,
-) -> Result<StateJacobians<R>, BackwardError> {
-    let program = rollout.program().clone();
-    let memory = if program.has_memory() { LOCAL.memory } else { MemoryCredit::Full };
-    let local = Cut { memory, ..LOCAL };
-    let states = program.states();
-    let dim: usize = states.iter().map(|s| s.width).sum();
-    let (rows, steps) = (rollout.rows(), rollout.steps());
-    let entries = states.iter().flat_map(|s| (0..s.width).map(move |column| (s, column)));
-    // One more lane carries the loss of each step.
-    let mut workspace = Workspace::for_seeds(rollout, &vec![local; dim + 1])?;
-    for state in states {
-        if program.step.active[state.read] {
-            workspace.keep_adjoints(&state.name)?;
-        }
-    }
-    let mut seeds: Vec<Local<R>> = entries
-        .map(|(state, column)| {
-            let mut values = vec![R::ZERO; steps * rows * state.width];
-            values.iter_mut().skip(column).step_by(state.width).for_each(|v| *v = R::ONE);
-            Local { loss: R::ZERO, sites: vec![(state.next, values)] }
-        })
-        .collect();
-    seeds.push(Local { loss: R::ONE, sites: Vec::new() });
-    workspace.backward_local(model, rollout, &seeds)?;
-    let mut data = vec![R::ZERO; steps * rows * dim * dim];
-    let mut loss = vec![R::ZERO; steps * rows * dim];
-    let mut first = 0;
-    for state in states {
-        for t in rollout.spec.prefix..steps {
-            // A state fed from outside passes nothing on.
-            if rollout.is_fixed(state.read, t) {
-                continue;
-            }
-            for lane in 0..=dim {
-                let Some(adjoint) = workspace.adjoint(&state.name, lane, t) else { continue };
-                for (row, adjoint) in adjoint.chunks_exact(state.width).enumerate() {
-                    let at = t * rows + row;
-                    let target = if lane < dim {
-                        &mut data[(at * dim + lane) * dim + first..]
-                    } else {
-                        &mut loss[at * dim + first..]
-                    };
-                    target[..state.width].copy_from_slice(adjoint);
-                }
-            }
-        }
-        first += state.width;
-    }
-    Ok(StateJacobians { dim, rows, data, loss })
-}
-
 /// Seeds at sites rather than at named taps.
 pub(crate) struct Local<R> {
     pub loss: R,
@@ -109,7 +106,7 @@ pub(crate) struct Local<R> {
 /// an action's own step pays. Bins may not overlap; together they need not cover every age.
 ///
 /// Only for cuts that detach memory: otherwise a path's age and its number of state edges differ.
-pub(crate) fn gradient_by_age<R: Real>(
+pub fn gradient_by_age<R: Real>(
     model: &Model<R>,
     rollout: &Rollout<R>,
     cut: Cut,
@@ -124,7 +121,7 @@ pub(crate) fn gradient_by_age<R: Real>(
             return Err(BackwardError::Seeds("age bins overlap".to_owned()));
         }
     }
-    let jacobians = state_jacobians(model, rollout)?;
+    let jacobians = StateJacobians::new(model, rollout)?;
     let (rows, steps, dim) = (rollout.rows(), rollout.steps(), jacobians.dim);
     let prefix = rollout.spec.prefix;
     let reach = match cut.state {

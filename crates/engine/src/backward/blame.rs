@@ -5,9 +5,9 @@ use std::ops::Range;
 use backcut_kernels::attention::Side;
 use backcut_kernels::{Isa, Real};
 
-use super::BackwardError;
 use super::memory::{Place, readers};
 use crate::backward::workspace::Workspace;
+use crate::credit::BackwardError;
 use crate::fault::{Fault, Phase};
 use crate::forward::rollout::Rollout;
 use crate::trace::Site;

@@ -4,9 +4,9 @@
 use backcut_kernels::Real;
 use backcut_kernels::columns::{self, ROWS};
 
-use super::BackwardError;
 use crate::backward::workspace::Workspace;
 use crate::compile::narrow::Run;
+use crate::credit::BackwardError;
 use crate::forward::model::Model;
 use crate::forward::rollout::Rollout;
 use crate::trace::Scope;

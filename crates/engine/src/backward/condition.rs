@@ -5,10 +5,11 @@ use backcut_kernels::attention::Leave;
 
 use super::fill;
 use super::weights::weight_product;
+use crate::backward::local::Backward;
 use crate::backward::workspace::Workspace;
+use crate::forward::local::At;
 use crate::forward::model::Model;
 use crate::forward::rollout::Rollout;
-use crate::ops::{At, Backward};
 
 impl<R: Real> Workspace<R> {
     pub(super) fn run_condition(&mut self, model: &Model<R>, rollout: &Rollout<R>) {

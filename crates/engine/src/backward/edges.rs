@@ -2,7 +2,7 @@
 
 use backcut_kernels::Real;
 
-use super::Resolved;
+use super::SiteSeeds;
 use crate::backward::workspace::Workspace;
 use crate::credit::Passage;
 use crate::forward::rollout::Rollout;
@@ -11,7 +11,7 @@ use crate::trace::Site;
 impl<R: Real> Workspace<R> {
     /// Sets the adjoints that reach step `t` from outside it: handed back by step `t + 1`, the loss,
     /// and seeds.
-    pub(super) fn receive_handed(&mut self, t: usize, seeds: &[Resolved<R>]) {
+    pub(super) fn receive_handed(&mut self, t: usize, seeds: &[SiteSeeds<'_, R>]) {
         let program = &self.program;
         let graph = &program.step;
         let adjoints = &mut self.adjoints;

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use crate::backward::BackwardError;
 use crate::compile::program::Program;
+use crate::credit::BackwardError;
 use crate::credit::{Credits, Draw, Resolved, StateEdges};
 use crate::cut::{Cut, StateCredit};
 

@@ -10,14 +10,14 @@ mod collected;
 mod columns;
 mod condition;
 mod edges;
-mod error;
+mod instructions;
 pub(crate) mod lanes;
+pub(crate) mod local;
 mod memory;
 mod pass;
 mod weights;
 pub(crate) mod workspace;
 
 pub(crate) use adjoints::Adjoints;
-pub use error::BackwardError;
 pub use pass::Seeds;
-use pass::{Resolved, add, fill};
+use pass::{SiteSeeds, add, fill};

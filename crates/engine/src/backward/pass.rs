@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use backcut_kernels::Real;
 
-use super::BackwardError;
+use crate::backward::local::Backward;
 use crate::backward::workspace::{NeighbourSums, Tokens, Workspace};
 use crate::compile::graph::Flow;
 use crate::compile::narrow::Turn;
+use crate::compiled::compiled_here;
+use crate::credit::BackwardError;
+use crate::forward::local::At;
 use crate::forward::model::Model;
 use crate::forward::rollout::Rollout;
-use crate::ops::{At, Backward};
 use crate::trace::Site;
 
 /// What flows into a backward pass: the loss, and adjoints at taps.
@@ -22,34 +24,35 @@ pub struct Seeds<R> {
     pub taps: Vec<(String, Vec<R>)>,
 }
 
-pub(super) struct Resolved<'a, R> {
+/// The same at sites.
+pub(super) struct SiteSeeds<'a, R> {
     pub loss: R,
     pub taps: Vec<(Site, &'a [R])>,
 }
 
 impl<R: Real> Workspace<R> {
     /// The gradient of the rollout's loss under every requested cut.
-    pub(crate) fn backward(
+    pub fn backward(
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
     ) -> Result<(), BackwardError> {
         self.check(model, rollout)?;
-        self.run::<false>(model, rollout, &[])
+        run(self, model, rollout, &[], false)
     }
 
     /// As [`Workspace::backward`], stopping at the first non-finite adjoint.
-    pub(crate) fn backward_checked(
+    pub fn backward_checked(
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
     ) -> Result<(), BackwardError> {
         self.check(model, rollout)?;
-        self.run::<true>(model, rollout, &[])
+        run(self, model, rollout, &[], true)
     }
 
     /// One backward per requested cut, each from its own seeds (see [`Workspace::for_seeds`]).
-    pub(crate) fn backward_seeded(
+    pub fn backward_seeded(
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
@@ -85,10 +88,10 @@ impl<R: Real> Workspace<R> {
                     }
                     Ok((site, values.as_slice()))
                 });
-                Ok(Resolved { loss: s.loss, taps: taps.collect::<Result<_, _>>()? })
+                Ok(SiteSeeds { loss: s.loss, taps: taps.collect::<Result<_, _>>()? })
             })
             .collect::<Result<Vec<_>, BackwardError>>()?;
-        self.run::<false>(model, rollout, &resolved)
+        run(self, model, rollout, &resolved, false)
     }
 
     /// As [`Workspace::backward_seeded`], at sites that are preset in every step.
@@ -99,14 +102,14 @@ impl<R: Real> Workspace<R> {
         seeds: &[crate::backward::ages::Local<R>],
     ) -> Result<(), BackwardError> {
         self.check(model, rollout)?;
-        let resolved: Vec<Resolved<R>> = seeds
+        let resolved: Vec<SiteSeeds<'_, R>> = seeds
             .iter()
             .map(|s| {
                 let active = s.sites.iter().filter(|(site, _)| self.program.step.active[*site]);
-                Resolved { loss: s.loss, taps: active.map(|(site, v)| (*site, &v[..])).collect() }
+                SiteSeeds { loss: s.loss, taps: active.map(|(site, v)| (*site, &v[..])).collect() }
             })
             .collect();
-        self.run::<false>(model, rollout, &resolved)
+        run(self, model, rollout, &resolved, false)
     }
 
     fn check(&self, model: &Model<R>, rollout: &Rollout<R>) -> Result<(), BackwardError> {
@@ -131,11 +134,25 @@ impl<R: Real> Workspace<R> {
         Ok(())
     }
 
+    fn run_here(
+        &mut self,
+        model: &Model<R>,
+        rollout: &Rollout<R>,
+        seeds: &[SiteSeeds<'_, R>],
+        is_checked: bool,
+    ) -> Result<(), BackwardError> {
+        if is_checked {
+            self.run::<true>(model, rollout, seeds)
+        } else {
+            self.run::<false>(model, rollout, seeds)
+        }
+    }
+
     fn run<const CHECKED: bool>(
         &mut self,
         model: &Model<R>,
         rollout: &Rollout<R>,
-        seeds: &[Resolved<R>],
+        seeds: &[SiteSeeds<'_, R>],
     ) -> Result<(), BackwardError> {
         self.clear();
         let program = self.program.clone();
@@ -264,6 +281,17 @@ impl<R: Real> Workspace<R> {
         }
     }
 }
+
+compiled_here!(
+    run<R>(
+        workspace: &mut Workspace<R>,
+        model: &Model<R>,
+        rollout: &Rollout<R>,
+        seeds: &[SiteSeeds<'_, R>],
+        is_checked: bool
+    ) -> Result<(), BackwardError>,
+    Workspace::run_here
+);
 
 pub(super) fn fill<R: Real>(target: &mut [R], from: &[R], add_to: bool) {
     if add_to {

@@ -9,10 +9,11 @@ use crate::backward::collected::{Collected, Source};
 use crate::backward::workspace::Workspace;
 use crate::compile::linears::LinearSite;
 use crate::credit::Fate;
+use crate::forward::local::At;
 use crate::forward::model::Model;
 use crate::forward::rollout::Rollout;
-use crate::ops::{At, LayerNorm};
 use crate::trace::Scope;
+use crate::trace::ops::LayerNorm;
 
 impl<R: Real> Workspace<R> {
     /// A linear site whose value was overridden: its weights receive nothing at this step.

@@ -6,12 +6,13 @@ use backcut_kernels::attention::{NEIGHBOURS, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
+use crate::backward::Adjoints;
 use crate::backward::collected::Collected;
 use crate::backward::lanes::Plan;
-use crate::backward::{Adjoints, BackwardError};
 use crate::compile::graph::Graph;
 use crate::compile::linears::LinearSite;
 use crate::compile::program::Program;
+use crate::credit::BackwardError;
 use crate::credit::Draw;
 use crate::cut::Cut;
 use crate::forward::rollout::{Attended, Rollout};
@@ -124,12 +125,12 @@ pub struct Workspace<R> {
 
 impl<R: Real> Workspace<R> {
     /// Storage for differentiating `rollout` (or any other of its shape) under `cuts`.
-    pub(crate) fn new(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
+    pub fn new(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
         Self::with(rollout, cuts, DEFAULT_CHUNK, true)
     }
 
     /// The same with a chosen chunk length; it changes speed, never bits.
-    pub(crate) fn with_chunk(
+    pub fn with_chunk(
         rollout: &Rollout<R>,
         cuts: &[Cut],
         chunk: usize,
@@ -138,7 +139,7 @@ impl<R: Real> Workspace<R> {
     }
 
     /// One lane per entry of `cuts`, never shared: each will have seeds of its own.
-    pub(crate) fn for_seeds(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
+    pub fn for_seeds(rollout: &Rollout<R>, cuts: &[Cut]) -> Result<Self, BackwardError> {
         Self::with(rollout, cuts, DEFAULT_CHUNK, false)
     }
 
@@ -195,7 +196,7 @@ impl<R: Real> Workspace<R> {
         let widest = program.linears.iter().map(|l| l.n_out).chain(crossing).max().unwrap_or(0);
         let reads = program.linears.iter().filter(|l| !l.role.registers.is_empty());
         let masked = reads.map(|l| l.n_in * rows * chunk).max().unwrap_or(0);
-        let handed = |list: &[crate::compile::program::Carried]| -> Vec<Vec<R>> {
+        let handed = |list: &[crate::trace::Carried]| -> Vec<Vec<R>> {
             list.iter().map(|c| vec![R::ZERO; c.width * rows * lanes]).collect()
         };
         Ok(Self {

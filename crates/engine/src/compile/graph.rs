@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use backcut_kernels::elementwise::Put;
 
-use crate::ops::{Arithmetic, Binary, Gelu, Linear, Op};
+use crate::trace::ops::{Arithmetic, Binary, Gelu, Linear, Op};
 use crate::trace::{Node, Site};
 
 /// What flows back from an instruction to one operand.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use backcut_kernels::attention::Side;
 
-use crate::ops::{Concat, Linear, Op, Register, Slice};
+use crate::trace::ops::{Concat, Linear, Op, Register, Slice};
 use crate::trace::{Node, ParamId, Site};
 
 /// A linear site and where its gradient is accumulated.

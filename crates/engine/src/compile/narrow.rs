@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
+use crate::compile::columns::{ColumnBackward, ColumnForward, ColumnSite, has_columns};
 use crate::compile::graph::{Flow, Fused, Graph};
-use crate::ops::{ColumnBackward, ColumnForward, ColumnSite};
 use crate::trace::Site;
 
 /// Wider sites stay rows.
@@ -87,10 +87,7 @@ impl Narrow {
                     }
                 }
                 run.sites += 1;
-                let at = ColumnSite { narrow: &narrow, graph, site };
-                if let Some(op) = graph.nodes[site].op.columns() {
-                    op.values(at, &mut run.forward);
-                }
+                ColumnSite { graph, places: &narrow.places, site }.values(&mut run.forward);
                 if read_as_rows(site) {
                     run.gives.push(site);
                 }
@@ -109,10 +106,7 @@ impl Narrow {
                         }
                     }
                 }
-                let at = ColumnSite { narrow: &narrow, graph, site };
-                if let Some(op) = graph.nodes[site].op.columns() {
-                    op.adjoints(at, &mut run.backward);
-                }
+                ColumnSite { graph, places: &narrow.places, site }.adjoints(&mut run.backward);
             }
             narrow.runs.push(run);
         }
@@ -158,7 +152,7 @@ fn can_be_narrow(graph: &Graph, site: Site) -> bool {
     let is_small = |s: Site| graph.width(s) <= WIDEST;
     let is_alone = graph.fused[site] == Fused::Alone && graph.home[site] == site;
     let is_home = graph.home.iter().enumerate().any(|(s, &home)| s != site && home == site);
-    graph.nodes[site].op.columns().is_some()
+    has_columns(&graph.nodes[site].op)
         && is_small(site)
         && graph.operands[site].iter().all(|&operand| is_small(operand))
         && is_alone

@@ -1,42 +1,16 @@
 //! A compiled program: one step, what it carries to the next, and what can be cut.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use backcut_kernels::attention::Side;
 
-use crate::backward::BackwardError;
 use crate::compile::graph::Graph;
-use crate::compile::layout::Layout;
 use crate::compile::linears::{LinearSite, linear_sites};
 use crate::compile::narrow::{Narrow, Turn};
-use crate::credit::Resolved;
-use crate::cut::Cut;
-use crate::ops::{Attend, Cross, Op, SetAttend, StepRow};
-use crate::trace::{Inner, Named, Node, ParamId, Scope, Site, TraceError};
-
-/// A state or register: read at the start of a step, handed on at its end.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Carried {
-    /// Its name.
-    pub name: String,
-    /// The site that reads it.
-    pub read: Site,
-    /// The site whose value the next step reads.
-    pub next: Site,
-    /// Columns.
-    pub width: usize,
-    /// Names of its columns, if it has some: all of them, in order.
-    pub parts: Vec<(String, Range<usize>)>,
-}
-
-/// A range that a site's values must not leave.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Bound {
-    pub name: String,
-    pub site: Site,
-    pub limit: f64,
-}
+use crate::trace::ops::{Attend, Cross, Op, SetAttend, StepRow};
+use crate::trace::{
+    Bound, Carried, Inner, Layout, Named, Node, ParamId, Scope, Site, Trace, TraceError,
+};
 
 /// A causal attention and its cache.
 #[derive(Clone, PartialEq, Debug)]
@@ -152,11 +126,9 @@ impl Program {
         caches.chain(registers).chain(states).chain(points).collect()
     }
 
-    /// A cut by its plainest name in rollouts of so many steps: two cuts that keep the same edges have one. The halves
-    /// of a cut without parts stay as they were asked for.
-    pub fn plain_cut(&self, cut: Cut, steps: usize) -> Result<Cut, BackwardError> {
-        let resolved = Resolved::new(self, cut)?;
-        Ok(if cut.parts.is_empty() { cut } else { resolved.plain(self, cut.state, steps) })
+    /// Declared edges, in the order in which a cut's factors of them are listed.
+    pub fn declared_edges(&self) -> impl Iterator<Item = (&str, Site)> {
+        self.points.iter().map(|point| (point.name.as_str(), point.site))
     }
 
     /// Names of the caches, in the order of the layers.
@@ -258,7 +230,14 @@ fn learning(nodes: &[Node], condition: &[bool]) -> Vec<bool> {
     learns
 }
 
-pub(crate) fn compile(inner: Inner) -> Result<Program, TraceError> {
+impl Trace {
+    /// Checks and compiles the step.
+    pub fn compile(self) -> Result<Program, TraceError> {
+        compile(self.inner.into_inner())
+    }
+}
+
+fn compile(inner: Inner) -> Result<Program, TraceError> {
     if let Some(error) = inner.error {
         return Err(error);
     }

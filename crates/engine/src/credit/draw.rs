@@ -16,12 +16,12 @@ impl Draw {
     }
 
     /// How far segments of this length are shifted.
-    pub(crate) fn offset(self, length: NonZeroU32) -> usize {
+    pub fn offset(self, length: NonZeroU32) -> usize {
         (mixed(self.0) % u64::from(length.get())) as usize
     }
 
     /// Whether the boundary before a step (counted from the first that learns) is cut.
-    pub(crate) fn is_cut(self, boundary: usize, chance: Alpha) -> bool {
+    pub fn is_cut(self, boundary: usize, chance: Alpha) -> bool {
         let unit = (mixed(self.0 ^ mixed(boundary as u64)) >> 11) as f64 / (1_u64 << 53) as f64;
         unit < chance.get()
     }

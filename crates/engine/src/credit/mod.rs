@@ -9,6 +9,7 @@
 //! a new kind of cut is one arm of [`memory_credit`], and may be any function of the two steps and the draw.
 
 mod draw;
+mod error;
 mod resolved;
 
 use std::ops::Range;
@@ -16,7 +17,9 @@ use std::ops::Range;
 use serde::Serialize;
 
 pub use draw::Draw;
-pub(crate) use resolved::{Credits, Passage, Resolved};
+pub use error::BackwardError;
+pub(crate) use resolved::Credits;
+pub use resolved::{Passage, Resolved};
 
 use crate::cut::{MemoryCredit, StateCredit};
 

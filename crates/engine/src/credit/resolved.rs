@@ -7,24 +7,25 @@ use std::ops::Range;
 
 use backcut_kernels::attention::Side;
 
-use super::{Draw, Fate, MemoryEdges};
-use crate::backward::BackwardError;
+use super::{BackwardError, Draw, Fate, MemoryEdges};
 use crate::compile::program::Program;
 use crate::cut::{self, Alpha, Cut, MemoryCredit, Part, StateCredit, stands_for};
-use crate::ops::Op;
+use crate::trace::ops::Op;
 
 /// What is left of some columns of a state from one step to the next.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Passage {
+pub struct Passage {
+    /// Which of the state's columns.
     pub columns: Range<usize>,
     /// Whether it counts as a state edge, of which a path may pass so many; a part of a cut can exempt it.
     pub counts: bool,
+    /// What passes is multiplied by this.
     pub factor: f64,
 }
 
 impl Passage {
     /// What is left of it for a path that may pass state edges if `may_pass`.
-    pub fn fate(&self, may_pass: bool) -> Fate {
+    pub(crate) fn fate(&self, may_pass: bool) -> Fate {
         if self.factor == 0.0 || (self.counts && !may_pass) {
             Fate::Dropped
         } else if self.factor == 1.0 {
@@ -37,9 +38,10 @@ impl Passage {
 
 /// The credit of every edge of a program under a cut.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Resolved {
+pub struct Resolved {
     /// Keys and values of each cache.
     pub caches: Vec<[MemoryCredit; 2]>,
+    /// Each register.
     pub registers: Vec<MemoryCredit>,
     /// For each state, all its columns.
     pub states: Vec<Vec<Passage>>,
@@ -187,7 +189,7 @@ impl Resolved {
 
     /// The name of the cut by which the same edges always go, in a rollout of so many steps: the credit that most
     /// edges of memory have, then every edge that has another, by its whole name.
-    pub fn plain(&self, program: &Program, state: StateCredit, steps: usize) -> Cut {
+    pub(crate) fn plain(&self, program: &Program, state: StateCredit, steps: usize) -> Cut {
         let names = program.edge_names();
         let memory = self.caches.iter().flatten().chain(&self.registers);
         let memory: Vec<MemoryCredit> = memory.map(|credit| credit.plainest(steps)).collect();
@@ -229,14 +231,14 @@ impl Resolved {
 
     /// The one with which it shares lanes: the same adjoints everywhere, differing at most in what the
     /// projections' weights collect.
-    pub fn lane_mate(&self) -> Self {
+    pub(crate) fn lane_mate(&self) -> Self {
         let mut mate = self.clone();
         mate.memory().for_each(|credit| *credit = credit.lane_mate());
         mate
     }
 
     /// Of two that share lanes, edge by edge the one whose weights collect more.
-    pub fn collecting_most(&self, other: &Self) -> Self {
+    pub(crate) fn collecting_most(&self, other: &Self) -> Self {
         let (mut most, mut other) = (self.clone(), other.clone());
         for (credit, other) in most.memory().zip(other.memory()) {
             if *credit == MemoryCredit::Projected {
@@ -246,9 +248,18 @@ impl Resolved {
         most
     }
 
-    pub fn is_drawn(&self) -> bool {
+    pub(crate) fn is_drawn(&self) -> bool {
         let memory = self.caches.iter().flatten().chain(&self.registers);
         memory.copied().any(MemoryCredit::is_drawn)
+    }
+}
+
+impl Program {
+    /// A cut by its plainest name in rollouts of so many steps: two cuts that keep the same edges have one. The halves
+    /// of a cut without parts stay as they were asked for.
+    pub fn plain_cut(&self, cut: Cut, steps: usize) -> Result<Cut, BackwardError> {
+        let resolved = Resolved::new(self, cut)?;
+        Ok(if cut.parts.is_empty() { cut } else { resolved.plain(self, cut.state, steps) })
     }
 }
 

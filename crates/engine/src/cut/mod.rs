@@ -197,13 +197,6 @@ impl Cut {
         let segment = Some(NonZeroU32::new(length)?);
         Some(Self::new(StateCredit::Full, MemoryCredit::Stored { segment }))
     }
-
-    /// A hash that stays the same across releases and machines (FNV-1a of the canonical name).
-    pub fn stable_hash(&self) -> u64 {
-        self.to_string().bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -267,7 +260,6 @@ mod tests {
         let parse = |s: &str| s.parse::<Cut>().unwrap();
         assert_ne!(parse("SEG-1"), Cut::F_SG);
         assert_ne!(parse("F_A0"), Cut::F_SG);
-        assert_ne!(parse("SEG-1").stable_hash(), Cut::F_SG.stable_hash());
     }
 
     #[test]
@@ -303,10 +295,5 @@ mod tests {
             assert!(error.to_string().contains(&format!("`{bad}`")), "{error}");
             assert!(!error.hint().is_empty());
         }
-    }
-
-    #[test]
-    fn hashes_are_stable() {
-        assert_eq!(Cut::FF.stable_hash(), 0x0905_8207_b59e_eacd);
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use backcut_kernels::optim::rule::{self, Stretch};
 use backcut_kernels::product::Panels;
-use backcut_kernels::{Isa, Real};
+use backcut_kernels::{Isa, Real, hash, optim};
 
 use crate::compile::program::Program;
+use crate::compiled::compiled_here;
 use crate::trace::{ParamId, Scope};
 
 /// A program with parameter values, ready to run on one code path.
@@ -29,6 +31,25 @@ struct Packed<R> {
     transposed: Panels<R>,
 }
 
+/// The optimizer's memory: the steps taken and both moments, flat, in the layout's order. SGD keeps its
+/// velocity in the first and leaves the second at zero.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Moments<R> {
+    /// Steps taken.
+    pub step: u64,
+    /// Running mean of the gradient.
+    pub first: Vec<R>,
+    /// Running mean of its square.
+    pub second: Vec<R>,
+}
+
+impl<R: Real> Moments<R> {
+    /// No steps taken, all zeros.
+    pub fn zeros(len: usize) -> Self {
+        Self { step: 0, first: vec![R::ZERO; len], second: vec![R::ZERO; len] }
+    }
+}
+
 /// A parameter vector of the wrong length.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{got} parameter values for a program with {want}")]
@@ -40,12 +61,13 @@ pub struct WrongLength {
 }
 
 impl<R: Real> Model<R> {
-    /// A model from a flat vector in the program's layout.
-    pub(crate) fn new(
-        program: &Arc<Program>,
-        isa: Isa,
-        values: Vec<R>,
-    ) -> Result<Self, WrongLength> {
+    /// A model from a flat vector in the program's layout, on the fastest code path of this processor.
+    pub fn new(program: &Arc<Program>, values: Vec<R>) -> Result<Self, WrongLength> {
+        Self::on(Isa::detect(), program, values)
+    }
+
+    /// The same on a chosen code path: the same bits, at another speed.
+    pub fn on(isa: Isa, program: &Arc<Program>, values: Vec<R>) -> Result<Self, WrongLength> {
         let want = program.layout().len();
         if values.len() != want {
             return Err(WrongLength { got: values.len(), want });
@@ -66,7 +88,7 @@ impl<R: Real> Model<R> {
             step_constants: round(&program.step.constants),
             condition_constants: round(&program.condition.constants),
         };
-        model.repack();
+        repack(&mut model);
         Ok(model)
     }
 
@@ -76,7 +98,7 @@ impl<R: Real> Model<R> {
     }
 
     /// The code path it runs on.
-    pub(crate) fn isa(&self) -> Isa {
+    pub fn isa(&self) -> Isa {
         self.isa
     }
 
@@ -89,16 +111,53 @@ impl<R: Real> Model<R> {
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut [R])) {
         change(&mut self.values);
         self.stamp = next_stamp();
-        self.repack();
+        repack(self);
     }
 
-    pub(crate) fn load(&mut self, values: &[R]) -> Result<(), WrongLength> {
+    /// Takes other parameters.
+    pub fn load(&mut self, values: &[R]) -> Result<(), WrongLength> {
         let (got, want) = (values.len(), self.values.len());
         if got != want {
             return Err(WrongLength { got, want });
         }
         self.edit(|own| own.copy_from_slice(values));
         Ok(())
+    }
+
+    /// One step in place on a gradient times `factor`: every stretch of the parameters by its own rule.
+    pub fn step(
+        &mut self,
+        moments: &mut Moments<R>,
+        gradient: &[R],
+        stretches: &[Stretch],
+        factor: R,
+    ) {
+        step(self, moments, gradient, stretches, factor);
+    }
+
+    fn step_here(
+        &mut self,
+        moments: &mut Moments<R>,
+        gradient: &[R],
+        stretches: &[Stretch],
+        factor: R,
+    ) {
+        let Moments { step, first, second } = moments;
+        *step += 1;
+        let (isa, step) = (self.isa, *step);
+        self.edit(|theta| {
+            rule::step_on(isa, stretches, step, factor, theta, first, second, gradient);
+        });
+    }
+
+    /// Global norm of a gradient, on the model's code path.
+    pub fn norm(&self, gradient: &[R]) -> f64 {
+        optim::global_norm_on(self.isa, gradient)
+    }
+
+    /// Fingerprint of the parameters.
+    pub fn hash(&self) -> u64 {
+        hash::hash_values_on(self.isa, 0, &self.values)
     }
 
     pub(crate) fn stamp(&self) -> u64 {
@@ -111,7 +170,7 @@ impl<R: Real> Model<R> {
         packed.map(|p| p.forward.bytes() + p.transposed.bytes()).sum()
     }
 
-    fn repack(&mut self) {
+    fn repack_here(&mut self) {
         for (parameter, packed) in self.program.layout().parameters().iter().zip(&mut self.packed) {
             if let Some(packed) = packed {
                 let values = &self.values[parameter.range()];
@@ -141,6 +200,18 @@ impl<R: Real> Model<R> {
         &self.packed[id].as_ref().expect("every linear weight is packed").transposed
     }
 }
+
+compiled_here!(repack<R>(model: &mut Model<R>), Model::repack_here);
+compiled_here!(
+    step<R>(
+        model: &mut Model<R>,
+        moments: &mut Moments<R>,
+        gradient: &[R],
+        stretches: &[Stretch],
+        factor: R
+    ),
+    Model::step_here
+);
 
 /// Stamps only tell states of models apart; no result depends on their values.
 fn next_stamp() -> u64 {

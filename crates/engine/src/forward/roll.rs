@@ -5,10 +5,11 @@ use std::sync::Arc;
 use backcut_kernels::Real;
 
 use crate::compile::narrow::Turn;
+use crate::compiled::compiled_here;
 use crate::fault::{Fault, Phase};
+use crate::forward::local::{At, Forward};
 use crate::forward::model::Model;
 use crate::forward::rollout::Rollout;
-use crate::ops::{At, Forward};
 use crate::trace::Site;
 
 /// Why a rollout has no usable result.
@@ -38,38 +39,36 @@ pub enum RollError {
 
 impl<R: Real> Model<R> {
     /// Rolls the batch whose inputs `rollout` holds; returns the loss.
-    pub(crate) fn roll_into(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
+    pub fn roll(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
+        roll(self, rollout, false)
+    }
+
+    /// Rolls while checking every value; for finding where a non-finite number begins.
+    pub fn roll_checked(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
+        roll(self, rollout, true)
+    }
+
+    fn roll_here(&self, rollout: &mut Rollout<R>, is_checked: bool) -> Result<f64, RollError> {
         if !Arc::ptr_eq(self.program(), rollout.program()) {
             return Err(RollError::WrongProgram);
         }
         rollout.rolled = false;
-        self.run::<false>(rollout)?;
+        if is_checked {
+            self.run::<true>(rollout)?;
+        } else {
+            self.run::<false>(rollout)?;
+        }
         for bound in &self.program().bounds {
             check_bound(bound, rollout)?;
         }
         let loss: f64 = rollout.row_loss.iter().sum();
-        if !loss.is_finite() {
+        if !is_checked && !loss.is_finite() {
             // Determinism makes the replay free of surprises: the same bits, now watched.
             self.run::<true>(rollout)?;
         }
         rollout.rolled = true;
         rollout.stamp = self.stamp();
         Ok(loss)
-    }
-
-    /// Rolls while checking every value; for finding where a non-finite number begins.
-    pub(crate) fn roll_checked(&self, rollout: &mut Rollout<R>) -> Result<f64, RollError> {
-        if !Arc::ptr_eq(self.program(), rollout.program()) {
-            return Err(RollError::WrongProgram);
-        }
-        rollout.rolled = false;
-        self.run::<true>(rollout)?;
-        for bound in &self.program().bounds {
-            check_bound(bound, rollout)?;
-        }
-        rollout.rolled = true;
-        rollout.stamp = self.stamp();
-        Ok(rollout.row_loss.iter().sum())
     }
 
     fn run<const CHECKED: bool>(&self, rollout: &mut Rollout<R>) -> Result<(), RollError> {
@@ -136,6 +135,11 @@ impl<R: Real> Model<R> {
     }
 }
 
+compiled_here!(
+    roll<R>(model: &Model<R>, rollout: &mut Rollout<R>, is_checked: bool) -> Result<f64, RollError>,
+    Model::roll_here
+);
+
 /// The first bad value of the condition, which belongs to no step.
 fn check_condition<R: Real>(rollout: &Rollout<R>) -> Result<(), RollError> {
     let program = rollout.program();
@@ -152,7 +156,7 @@ fn check_condition<R: Real>(rollout: &Rollout<R>) -> Result<(), RollError> {
 }
 
 fn check_bound<R: Real>(
-    bound: &crate::compile::program::Bound,
+    bound: &crate::trace::Bound,
     rollout: &Rollout<R>,
 ) -> Result<(), RollError> {
     let width = rollout.program().width(bound.site);

@@ -10,7 +10,7 @@ use crate::compile::graph::{Frame, Graph};
 use crate::compile::narrow::Narrow;
 use crate::compile::program::{CacheSite, Program, TokenSite};
 use crate::forward::spec::{Fixed, ForwardError, ForwardSpec};
-use crate::ops::{Constant, Op};
+use crate::trace::ops::{Constant, Op};
 use crate::trace::{Scope, Site};
 
 /// Values of one graph, with what its instructions keep for their derivatives.
@@ -130,7 +130,7 @@ pub struct Rollout<R> {
 
 impl<R: Real> Rollout<R> {
     /// Storage for `rows` trajectories of `steps` steps (a prefix included).
-    pub(crate) fn new(
+    pub fn new(
         program: &Arc<Program>,
         rows: usize,
         steps: usize,
@@ -148,7 +148,7 @@ impl<R: Real> Rollout<R> {
             let new = |s: &TokenSite| Attended::new(rows, s.heads, s.dim, tokens, queries);
             sites.iter().map(new).collect()
         };
-        let carried = |list: &[crate::compile::program::Carried]| {
+        let carried = |list: &[crate::trace::Carried]| {
             list.iter().map(|c| vec![R::ZERO; rows * c.width]).collect()
         };
         Ok(Self {
@@ -275,7 +275,7 @@ impl<R: Real> Rollout<R> {
     /// Values of a tap, state, register or input at one step, `[row][column]`.
     ///
     /// Other sites are kept only where a derivative needs them. Narrow ones among them are rows after
-    /// [`crate::Executor::roll_checked`] alone; otherwise this is what such a roll left behind, or zeros.
+    /// [`Model::roll_checked`](crate::Model::roll_checked) alone; otherwise this is what such a roll left behind, or zeros.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
         &self.step.values[self.step.frame.range(site, t)]
     }

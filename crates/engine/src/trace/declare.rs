@@ -1,8 +1,7 @@
 //! What a step reads from outside and hands on: inputs, states, registers, caches, taps, bounds, the loss.
 
-use super::{Named, Scope, Trace, Var};
-use crate::compile::program::{Bound, Carried};
-use crate::ops::{Input, Op, Register, State};
+use super::{Bound, Carried, Named, Scope, Trace, Var};
+use crate::trace::ops::{Input, Op, Register, State};
 
 impl Trace {
     /// Values supplied from outside at every step.

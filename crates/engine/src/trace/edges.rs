@@ -1,7 +1,7 @@
 //! Declares what a cut may name: values whose credit it may close or scale, and parts of a state.
 
 use super::{Named, Scope, Var};
-use crate::ops::Op;
+use crate::trace::ops::Op;
 
 impl Var<'_> {
     /// The same value, under a name that a cut may close (`FF:observation=D`) or scale (`FF:observation=A0.5`): what

@@ -22,13 +22,16 @@
 mod declare;
 mod edges;
 mod error;
+mod layout;
 mod node;
+pub mod ops;
 mod record;
 mod var;
 
 pub use error::TraceError;
-pub(crate) use node::Named;
-pub use node::{Node, ParamId, Scope, Site};
+pub use layout::{Init, Layout, Parameter};
+pub(crate) use node::{Bound, Named};
+pub use node::{Carried, Node, ParamId, Scope, Site};
 pub(crate) use record::Inner;
 pub use record::Trace;
 pub use var::Var;

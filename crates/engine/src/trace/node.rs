@@ -1,6 +1,8 @@
 //! Instructions of a traced step, and where they stand.
 
-use crate::ops::Op;
+use std::ops::Range;
+
+use crate::trace::ops::Op;
 
 /// Index of an instruction (and of its value) in its graph.
 pub type Site = usize;
@@ -33,4 +35,27 @@ pub struct Node {
 pub(crate) struct Named {
     pub name: String,
     pub site: Site,
+}
+
+/// A state or register: read at the start of a step, handed on at its end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Carried {
+    /// Its name.
+    pub name: String,
+    /// The site that reads it.
+    pub read: Site,
+    /// The site whose value the next step reads.
+    pub next: Site,
+    /// Columns.
+    pub width: usize,
+    /// Names of its columns, if it has some: all of them, in order.
+    pub parts: Vec<(String, Range<usize>)>,
+}
+
+/// A range that a site's values must not leave.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Bound {
+    pub name: String,
+    pub site: Site,
+    pub limit: f64,
 }

@@ -3,10 +3,8 @@
 use std::cell::RefCell;
 use std::panic::Location;
 
-use super::{Named, Node, ParamId, Scope, Site, TraceError, Var};
-use crate::compile::layout::{Init, Layout};
-use crate::compile::program::{self, Bound, Carried, Program};
-use crate::ops::Op;
+use super::{Bound, Carried, Init, Layout, Named, Node, ParamId, Scope, Site, TraceError, Var};
+use crate::trace::ops::Op;
 
 #[derive(Default)]
 pub(crate) struct Inner {
@@ -148,11 +146,6 @@ impl Trace {
                 "steps read the condition by cross-attention or recall",
             );
         }
-    }
-
-    /// Checks and compiles the step.
-    pub fn compile(self) -> Result<Program, TraceError> {
-        program::compile(self.inner.into_inner())
     }
 }
 

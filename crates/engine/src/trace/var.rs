@@ -1,7 +1,7 @@
 //! A value of the step being traced. Its methods stand with the instructions they record (`ops`).
 
 use super::{Scope, Site, Trace};
-use crate::ops::Op;
+use crate::trace::ops::Op;
 
 /// A value of the step: one row per trajectory, [`Var::width`] columns.
 #[derive(Clone, Copy)]

@@ -1,10 +1,12 @@
 //! The decomposition by age adds up to the gradient it decomposes, and the state Jacobians it rests on
 //! equal central differences of the closed loop.
 
-use crate::common::cpu;
 use std::sync::Arc;
 
-use backcut_engine::{BackwardError, Cut, Fed, ForwardSpec, Model, Program, Rollout, Trace};
+use backcut_engine::{
+    BackwardError, Cut, Fed, ForwardSpec, Model, Program, Rollout, StateJacobians, Trace,
+    Workspace, gradient_by_age,
+};
 
 /// A state of two entries steered by a one-layer policy that reads its history.
 fn program() -> Arc<Program> {
@@ -22,14 +24,14 @@ fn program() -> Arc<Program> {
 
 fn rolled(steps: usize, rows: usize) -> (Model<f64>, Rollout<f64>) {
     let program = program();
-    let model = cpu().model(&program, program.layout().initialise(3)).unwrap();
-    let mut rollout = cpu().rollout(&program, rows, steps, ForwardSpec::default()).unwrap();
+    let model = Model::new(&program, program.layout().initialise(3)).unwrap();
+    let mut rollout = Rollout::new(&program, rows, steps, ForwardSpec::default()).unwrap();
     let wave = |i: usize| ((i * 37 % 101) as f64 - 50.0) / 60.0;
     let target = rollout.input_mut("target").unwrap();
     target.iter_mut().enumerate().for_each(|(i, v)| *v = wave(i));
     let initial = rollout.initial_mut("s").unwrap();
     initial.iter_mut().enumerate().for_each(|(i, v)| *v = wave(7 * i + 3));
-    cpu().roll(&model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
     (model, rollout)
 }
 
@@ -42,10 +44,10 @@ fn bins_add_up_under_every_detached_cut() {
     let (model, rollout) = rolled(9, 3);
     for name in ["FD", "F_SG", "SEG-1", "F_A0", "KD", "K_SG", "K3D", "K4_SG"] {
         let cut: Cut = name.parse().unwrap();
-        let mut workspace = cpu().workspace(&rollout, &[cut]).unwrap();
-        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        let mut workspace = Workspace::new(&rollout, &[cut]).unwrap();
+        workspace.backward(&model, &rollout).unwrap();
         let bins = [0..1, 1..2, 2..5, 5..9];
-        let parts = cpu().gradient_by_age(&model, &rollout, cut, &bins).unwrap();
+        let parts = gradient_by_age(&model, &rollout, cut, &bins).unwrap();
         let whole = workspace.gradient(0);
         let rest: Vec<f64> =
             (0..whole.len()).map(|i| whole[i] - parts.iter().map(|p| p[i]).sum::<f64>()).collect();
@@ -62,23 +64,20 @@ fn a_state_fed_from_outside_passes_nothing_on() {
     let program = plain.program();
     let spec =
         ForwardSpec { fed: vec![Fed { site: "s".into(), steps: 4..6 }], ..ForwardSpec::default() };
-    let mut rollout = cpu().rollout(program, 2, 9, spec).unwrap();
+    let mut rollout = Rollout::new(program, 2, 9, spec).unwrap();
     rollout.fed_mut("s").unwrap().fill(0.3);
     let target = plain.values(program.tap("target").unwrap());
     rollout.input_mut("target").unwrap().copy_from_slice(target);
     let start = plain.value(program.tap("s").unwrap(), 0);
     rollout.initial_mut("s").unwrap().copy_from_slice(start);
-    cpu().roll(&model, &mut rollout).unwrap();
-    let mut workspace = cpu().workspace(&rollout, &[Cut::FD]).unwrap();
-    cpu().backward(&model, &rollout, &mut workspace).unwrap();
-    let parts = cpu().gradient_by_age(&model, &rollout, Cut::FD, &[0..1, 1..9]).unwrap();
+    model.roll(&mut rollout).unwrap();
+    let mut workspace = Workspace::new(&rollout, &[Cut::FD]).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
+    let parts = gradient_by_age(&model, &rollout, Cut::FD, &[0..1, 1..9]).unwrap();
     let whole = workspace.gradient(0);
     let rest: Vec<f64> = (0..whole.len()).map(|i| whole[i] - parts[0][i] - parts[1][i]).collect();
     assert!(norm(&rest) < 1e-13 * norm(whole), "{:e}", norm(&rest) / norm(whole));
-    assert!(
-        cpu().gradient_by_age(&model, &rollout, Cut::FD, &[0..2, 1..9]).is_err(),
-        "bins overlap"
-    );
+    assert!(gradient_by_age(&model, &rollout, Cut::FD, &[0..2, 1..9]).is_err(), "bins overlap");
 }
 
 #[test]
@@ -86,9 +85,8 @@ fn ages_are_refused_where_credit_passes_through_memory() {
     let (model, rollout) = rolled(4, 1);
     for name in ["FF", "SEG-2", "F_A0.5", "KF"] {
         let cut: Cut = name.parse().unwrap();
-        let error = cpu()
-            .gradient_by_age(&model, &rollout, cut, std::slice::from_ref(&(0..4)))
-            .unwrap_err();
+        let error =
+            gradient_by_age(&model, &rollout, cut, std::slice::from_ref(&(0..4))).unwrap_err();
         assert_eq!(error, BackwardError::AgesNeedDetachedMemory { cut });
     }
 }
@@ -96,7 +94,7 @@ fn ages_are_refused_where_credit_passes_through_memory() {
 #[test]
 fn state_jacobians_equal_differences_of_the_closed_loop() {
     let (model, rollout) = rolled(6, 2);
-    let jacobians = cpu().state_jacobians(&model, &rollout).unwrap();
+    let jacobians = StateJacobians::new(&model, &rollout).unwrap();
     let program = rollout.program();
     let site = program.tap("s").unwrap();
     let next = program.tap("next").unwrap();
@@ -110,13 +108,13 @@ fn state_jacobians_equal_differences_of_the_closed_loop() {
                     fed: vec![Fed { site: "s".into(), steps: t..t + 1 }],
                     ..ForwardSpec::default()
                 };
-                let mut other = cpu().rollout(program, 2, 6, spec).unwrap();
+                let mut other = Rollout::new(program, 2, 6, spec).unwrap();
                 other.fed_mut("s").unwrap().copy_from_slice(&values);
                 let target = rollout.values(program.tap("target").unwrap());
                 other.input_mut("target").unwrap().copy_from_slice(target);
                 let start = rollout.value(site, 0);
                 other.initial_mut("s").unwrap().copy_from_slice(start);
-                cpu().roll(&model, &mut other).unwrap();
+                model.roll(&mut other).unwrap();
                 other.value(next, t).to_vec()
             };
             let h = 1e-5;

@@ -1,20 +1,20 @@
 //! Narrow sites run column by column, or one by one where a roll is watched.
 //! The two ways give the same bits: values, losses, gradients under every cut, adjoints of taps.
 
-use crate::common::{Case, Float, KINDS, bits, cpu, cuts, spec};
-use backcut_engine::oracle::every_drift;
-use backcut_engine::{Model, Rollout, Seeds, Trace};
-use backcut_kernels::Isa;
+use crate::common::{Case, KINDS, bits, cuts, spec};
+use backcut_engine::{Model, Rollout, Seeds, StateJacobians, Trace, Workspace};
+use backcut_kernels::{Isa, Real};
+use backcut_oracle::every_drift;
 
 /// Rolled in columns, and the same batch rolled in rows.
-fn both_ways<R: Float>(case: &Case, isa: Isa) -> (Model<R>, [Rollout<R>; 2]) {
+fn both_ways<R: Real>(case: &Case, isa: Isa) -> (Model<R>, [Rollout<R>; 2]) {
     let (model, in_columns) = case.rolled::<R>(isa);
     let mut in_rows = in_columns.clone();
-    cpu().roll_checked(&model, &mut in_rows).unwrap();
+    model.roll_checked(&mut in_rows).unwrap();
     (model, [in_columns, in_rows])
 }
 
-pub fn agrees<R: Float>(case: &Case, isa: Isa, kinds: &[&str]) {
+pub fn agrees<R: Real>(case: &Case, isa: Isa, kinds: &[&str]) {
     let (model, rollouts) = both_ways::<R>(case, isa);
     let names = case.program.tap_names();
     let seen = rollouts.each_ref().map(|rollout| {
@@ -25,12 +25,12 @@ pub fn agrees<R: Float>(case: &Case, isa: Isa, kinds: &[&str]) {
     let cuts = cuts(kinds);
     for keeps in [false, true] {
         let found = rollouts.each_ref().map(|rollout| {
-            let mut workspace = cpu().workspace(rollout, &cuts).unwrap();
+            let mut workspace = Workspace::new(rollout, &cuts).unwrap();
             let kept: Vec<&&str> = names
                 .iter()
                 .filter(|name| keeps && workspace.keep_adjoints(name).is_ok())
                 .collect();
-            cpu().backward(&model, rollout, &mut workspace).unwrap();
+            workspace.backward(&model, rollout).unwrap();
             let gradients: Vec<_> = (0..cuts.len()).map(|i| bits(workspace.gradient(i))).collect();
             let mut adjoints = Vec::new();
             for name in kept {
@@ -40,8 +40,8 @@ pub fn agrees<R: Float>(case: &Case, isa: Isa, kinds: &[&str]) {
                     }
                 }
             }
-            let mut checked = cpu().workspace(rollout, &cuts).unwrap();
-            cpu().backward_checked(&model, rollout, &mut checked).unwrap();
+            let mut checked = Workspace::new(rollout, &cuts).unwrap();
+            checked.backward_checked(&model, rollout).unwrap();
             let checked: Vec<_> = (0..cuts.len()).map(|i| bits(checked.gradient(i))).collect();
             assert_eq!(checked, gradients, "checked, {isa}");
             (gradients, adjoints)
@@ -78,11 +78,9 @@ fn seeds_and_jacobians_agree() {
         let values: Vec<f32> = (0..5 * 11 * width).map(|i| (i as f32).sin()).collect();
         let one = Seeds { loss: 0.5, taps: vec![("action".to_owned(), values)] };
         let found = rollouts.each_ref().map(|rollout| {
-            let mut workspace = cpu().workspace_for_seeds(rollout, &cuts(&KINDS)).unwrap();
-            cpu()
-                .backward_seeded(&model, rollout, &mut workspace, &vec![one.clone(); KINDS.len()])
-                .unwrap();
-            let jacobians = cpu().state_jacobians(&model, rollout).unwrap();
+            let mut workspace = Workspace::for_seeds(rollout, &cuts(&KINDS)).unwrap();
+            workspace.backward_seeded(&model, rollout, &vec![one.clone(); KINDS.len()]).unwrap();
+            let jacobians = StateJacobians::new(&model, rollout).unwrap();
             let gradients = (0..KINDS.len()).flat_map(|i| bits(workspace.gradient(i)));
             let places = (0..5).flat_map(|t| (0..11).map(move |row| (t, row)));
             let local = places.flat_map(|(t, row)| {

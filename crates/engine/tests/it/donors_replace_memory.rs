@@ -1,10 +1,9 @@
 //! A donor's memory in place of one's own: what it must change, what it must not, and what is refused.
 
-use crate::common::cpu;
 use std::sync::Arc;
 
 use backcut_engine::{
-    BackwardError, Cut, Donor, ForwardError, ForwardSpec, Model, Program, Rollout, Trace,
+    BackwardError, Cut, Donor, ForwardError, ForwardSpec, Model, Program, Rollout, Trace, Workspace,
 };
 
 const ROWS: usize = 3;
@@ -27,12 +26,12 @@ fn program() -> Arc<Program> {
 
 fn model() -> Model<f32> {
     let program = program();
-    cpu().model(&program, program.layout().initialise(5)).unwrap()
+    Model::new(&program, program.layout().initialise(5)).unwrap()
 }
 
 fn rolled(model: &Model<f32>, donor: Option<Donor<f32>>) -> Rollout<f32> {
     let spec = ForwardSpec { donor, ..ForwardSpec::default() };
-    let mut rollout = cpu().rollout(model.program(), ROWS, STEPS, spec).unwrap();
+    let mut rollout = Rollout::new(model.program(), ROWS, STEPS, spec).unwrap();
     let wave = |i: usize| ((i * 29 % 17) as f32 - 8.0) / 9.0;
     for (name, shift) in [("s", 2), ("h", 5)] {
         let values = rollout.initial_mut(name).unwrap();
@@ -40,7 +39,7 @@ fn rolled(model: &Model<f32>, donor: Option<Donor<f32>>) -> Rollout<f32> {
     }
     let target = rollout.input_mut("target").unwrap();
     target.iter_mut().enumerate().for_each(|(i, v)| *v = wave(3 * i + 1));
-    cpu().roll(model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
     rollout
 }
 
@@ -89,7 +88,7 @@ fn a_donor_gives_the_memories_that_are_named_and_no_other() {
     let memories = vec!["memory".to_owned(), "keys".to_owned()];
     let donor = Donor { rollout: Arc::new(own.clone()), rows: vec![1, 2, 0], memories };
     let spec = ForwardSpec { donor: Some(donor), ..ForwardSpec::default() };
-    let refused = cpu::<f32>().rollout(model.program(), ROWS, STEPS, spec).unwrap_err();
+    let refused = Rollout::new(model.program(), ROWS, STEPS, spec).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the donor is to give `keys`, and the program stores memory, h"
@@ -106,14 +105,11 @@ fn what_a_donor_makes_meaningless_is_refused() {
         memories: vec![],
     };
     let reader = rolled(&model, Some(donor(&own, vec![1, 2, 0])));
-    let mut workspace = cpu().workspace(&own, &[Cut::FF]).unwrap();
-    assert_eq!(cpu().backward(&model, &reader, &mut workspace), Err(BackwardError::Donor));
+    let mut workspace = Workspace::new(&own, &[Cut::FF]).unwrap();
+    assert_eq!(workspace.backward(&model, &reader), Err(BackwardError::Donor));
     let refused = |donor: Donor<f32>, steps: usize| {
         let spec = ForwardSpec { donor: Some(donor), ..ForwardSpec::default() };
-        matches!(
-            cpu::<f32>().rollout(model.program(), ROWS, steps, spec),
-            Err(ForwardError::Donor(_))
-        )
+        matches!(Rollout::new(model.program(), ROWS, steps, spec), Err(ForwardError::Donor(_)))
     };
     assert!(refused(donor(&own, vec![0, 1]), STEPS), "a row without a donor");
     assert!(refused(donor(&own, vec![0, 1, 3]), STEPS), "a donor row that does not exist");
@@ -125,10 +121,10 @@ fn what_a_donor_makes_meaningless_is_refused() {
 fn a_rollout_of_other_parameters_is_not_differentiated() {
     let mut model = model();
     let own = rolled(&model, None);
-    let mut workspace = cpu().workspace(&own, &[Cut::FF]).unwrap();
-    cpu().backward(&model, &own, &mut workspace).unwrap();
+    let mut workspace = Workspace::new(&own, &[Cut::FF]).unwrap();
+    workspace.backward(&model, &own).unwrap();
     let mut values = model.values().to_vec();
     values[0] += 0.5;
-    cpu().load(&mut model, &values).unwrap();
-    assert_eq!(cpu().backward(&model, &own, &mut workspace), Err(BackwardError::OtherParameters));
+    model.load(&values).unwrap();
+    assert_eq!(workspace.backward(&model, &own), Err(BackwardError::OtherParameters));
 }

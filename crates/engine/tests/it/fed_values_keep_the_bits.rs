@@ -2,10 +2,10 @@
 //! of one instruction after the other, and to the oracle's gradients.
 
 use crate::columns_change_no_bit::{agrees, every_narrow_instruction};
-use crate::common::{Case, KINDS, backward_many, bits, cpu, cut, cuts, distance, norm, spec};
-use backcut_engine::oracle::{FixedValues, Random};
-use backcut_engine::{Fed, ForwardError, ForwardSpec};
+use crate::common::{Case, KINDS, backward_many, bits, cut, cuts, distance, norm, spec};
+use backcut_engine::{Fed, ForwardError, ForwardSpec, Rollout};
 use backcut_kernels::Isa;
+use backcut_oracle::{FixedValues, Random};
 
 /// Feeds a site over all steps, or over some.
 fn feed(case: &mut Case, random: &mut Random, site: &str) {
@@ -37,7 +37,7 @@ fn random_programs_agree() {
                 feed(&mut case, &mut random, name);
             }
         }
-        let rollout = cpu::<f32>().rollout(&program, rows, 6, case.spec.forward_spec()).unwrap();
+        let rollout = Rollout::<f64>::new(&program, rows, 6, case.spec.forward_spec()).unwrap();
         let in_columns = rollout.sites_in_columns();
         whole += usize::from(in_columns > 0 && in_columns == program.sites_in_columns());
         parts += usize::from(in_columns > 0 && in_columns < program.sites_in_columns());
@@ -66,7 +66,7 @@ fn narrow_arithmetic_agrees() {
             feed(&mut case, &mut Random::new(3), name);
         }
         let forward = case.spec.forward_spec();
-        let rollout = cpu::<f32>().rollout(&case.program, 11, 6, forward).unwrap();
+        let rollout = Rollout::<f64>::new(&case.program, 11, 6, forward).unwrap();
         let (all, left) = (case.program.sites_in_columns(), rollout.sites_in_columns());
         let narrow = names.iter().filter(|name| ["part", "sum"].contains(name)).count();
         assert!(left + 8 > all && (left < all) == (narrow > 0), "{names:?}: {left} of {all}");
@@ -96,10 +96,10 @@ fn every_batch_has_its_own_values() {
     let fresh = backward_many(&model, &rollout, &cuts);
     second.spec.feed_into(&mut rollout).unwrap();
     assert!(rollout.loss().is_none(), "what was fed has changed");
-    cpu().roll(&model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
     assert_ne!(bits(&backward_many(&model, &rollout, &cuts)[0]), bits(&fresh[0]));
     first.spec.feed_into(&mut rollout).unwrap();
-    cpu().roll(&model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
     for (again, fresh) in backward_many(&model, &rollout, &cuts).iter().zip(&fresh) {
         assert_eq!(bits(again), bits(fresh));
     }
@@ -111,7 +111,7 @@ fn what_cannot_be_fed_is_refused() {
     let fed = |site: &str, steps| Fed { site: site.to_owned(), steps };
     let make = |fed| {
         let spec = ForwardSpec { fed, ..ForwardSpec::default() };
-        cpu::<f32>().rollout(&case.program, 2, 5, spec)
+        Rollout::<f64>::new(&case.program, 2, 5, spec)
     };
     let beyond = ForwardError::FedSteps { name: "body".into(), fed: 2..6, steps: 5 };
     assert_eq!(make(vec![fed("body", 2..6)]).unwrap_err(), beyond);

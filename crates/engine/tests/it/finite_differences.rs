@@ -1,8 +1,8 @@
 //! Full credit is the derivative: FF equals central differences of the engine's own loss.
 
 use crate::common::{Case, norm, spec};
-use backcut_engine::oracle::{OracleSpec, Random, directional_derivative, random_direction};
 use backcut_kernels::Isa;
+use backcut_oracle::{OracleSpec, Random, directional_derivative, random_direction};
 
 /// Error of FF along random directions, relative to the gradient's norm.
 fn worst_error(case: &Case, seed: u64) -> f64 {

@@ -1,12 +1,12 @@
 //! Every graph has FF's forward, byte for byte: a backward leaves the record alone, whatever its cut.
 
-use crate::common::{Case, Float, KINDS, bits, cpu, cut, spec};
-use backcut_engine::Rollout;
-use backcut_kernels::Isa;
+use crate::common::{Case, KINDS, bits, cut, spec};
+use backcut_engine::{Rollout, Workspace};
+use backcut_kernels::{Isa, Real};
 use proptest::prelude::*;
 
 /// Every value that a rollout keeps as rows, and every probability, as bits.
-fn bytes<R: Float>(case: &Case, rollout: &Rollout<R>) -> Vec<u64> {
+fn bytes<R: Real>(case: &Case, rollout: &Rollout<R>) -> Vec<u64> {
     let mut all = Vec::new();
     for site in 0..case.program.nodes().len() {
         all.extend(bits(rollout.values(site)));
@@ -20,14 +20,14 @@ fn bytes<R: Float>(case: &Case, rollout: &Rollout<R>) -> Vec<u64> {
     all
 }
 
-fn check<R: Float>(case: &Case) {
+fn check<R: Real>(case: &Case) {
     let (model, mut rollout) = case.rolled::<R>(Isa::detect());
     let before = bytes(case, &rollout);
     for name in KINDS {
-        let mut workspace = cpu().workspace(&rollout, &[cut(name)]).unwrap();
-        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        let mut workspace = Workspace::new(&rollout, &[cut(name)]).unwrap();
+        workspace.backward(&model, &rollout).unwrap();
         assert_eq!(before, bytes(case, &rollout), "{name} changed the record");
-        cpu().roll(&model, &mut rollout).unwrap();
+        model.roll(&mut rollout).unwrap();
         assert_eq!(before, bytes(case, &rollout), "the forward after {name} differs");
     }
 }

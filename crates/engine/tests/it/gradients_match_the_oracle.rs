@@ -1,15 +1,16 @@
 //! For every kind of cut: the engine's gradient is the scalar oracle's.
 
-use crate::common::{Case, Float, KINDS, PARTS, cpu, cut, cuts, distance, spec};
-use backcut_engine::oracle::{
-    EdgeKind, FixedValues, OracleSpec, PolicySizes, Random, WrongEdge, policy_by_hand, trace_policy,
+use crate::common::{Case, KINDS, PARTS, cut, cuts, distance, spec};
+use backcut_engine::edges::Through;
+use backcut_engine::{Draw, Trace, Workspace};
+use backcut_kernels::{Isa, Real};
+use backcut_oracle::{
+    FixedValues, OracleSpec, PolicySizes, Random, WrongEdge, policy_by_hand, trace_policy,
 };
-use backcut_engine::{Draw, Trace};
-use backcut_kernels::Isa;
 use proptest::prelude::*;
 
 /// Largest distance over the cuts, relative to the norm of each gradient.
-fn worst<R: Float>(case: &Case, names: &[&str]) -> (f64, String) {
+fn worst<R: Real>(case: &Case, names: &[&str]) -> (f64, String) {
     let gradients = case.gradients::<R>(&cuts(names));
     let mut worst = (0.0, String::new());
     for (name, gradient) in names.iter().zip(&gradients) {
@@ -72,9 +73,9 @@ fn every_kind_of_cut_with_values_from_outside() {
         // Chunks shorter than the rollout, so that a buffer holds what another step left in it.
         let (model, rollout) = case.rolled::<f64>(Isa::detect());
         let all = [&KINDS[..], &PARTS].concat();
-        let mut workspace = cpu().workspace_with_chunk(&rollout, &cuts(&all), 2).unwrap();
+        let mut workspace = Workspace::with_chunk(&rollout, &cuts(&all), 2).unwrap();
         workspace.draw(Draw::default());
-        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        workspace.backward(&model, &rollout).unwrap();
         for (i, name) in all.iter().enumerate() {
             let error = distance(workspace.gradient(i), &case.oracle(cut(name)).gradient);
             assert!(error < 1e-10, "seed {seed}, {name}: {error:.1e}");
@@ -112,7 +113,7 @@ fn values_and_losses_match() {
         let oracle = case.oracle(cut("FF"));
         let (model, mut rollout) = case.rolled::<f64>(Isa::detect());
         // Watched, because private values of narrow sites are rows only then.
-        cpu().roll_checked(&model, &mut rollout).unwrap();
+        model.roll_checked(&mut rollout).unwrap();
         for (site, steps) in oracle.values.iter().enumerate() {
             let node = &case.program.nodes()[site];
             let expected = steps.concat().concat();
@@ -143,25 +144,24 @@ fn single_precision_is_close() {
 /// The comparison is worth something: one edge kept or dropped against the cut, and it fails.
 #[test]
 fn one_wrong_edge_of_any_kind_is_noticed() {
-    let edges = [
-        EdgeKind::State("body".into()),
-        EdgeKind::Register("register".into()),
-        EdgeKind::Cache("cache0".into()),
-        EdgeKind::Cache("cache1".into()),
-    ];
+    let edges =
+        [(Through::State, 0), (Through::Register, 0), (Through::Cache, 0), (Through::Cache, 1)];
     for seed in 0..3 {
-        for kind in &edges {
+        for (through, index) in edges {
             for (from, to) in [(0, 1), (2, 3), (1, 4)] {
-                if to - from > 1 && !matches!(kind, EdgeKind::Cache(_)) {
+                if to - from > 1 && through != Through::Cache {
                     continue;
                 }
                 for name in ["FF", "FD", "F_SG", "SEG-2", "F_A0.5", "KF", "K2D"] {
                     let mut case = Case::random(seed, spec(1, 5));
                     let gradient = case.gradient::<f64>(name);
                     assert!(distance(&gradient, &case.oracle(cut(name)).gradient) < 1e-10);
-                    case.spec.wrong_edge = Some(WrongEdge { kind: kind.clone(), from, to });
+                    case.spec.wrong_edge = Some(WrongEdge { through, index, from, to });
                     let error = distance(&gradient, &case.oracle(cut(name)).gradient);
-                    assert!(error > 1e-8, "{name}, {kind:?} from {from} to {to}: {error:.1e}");
+                    assert!(
+                        error > 1e-8,
+                        "{name}, {through:?} {index} from {from} to {to}: {error:.1e}"
+                    );
                 }
             }
         }
@@ -215,8 +215,8 @@ fn attention_sums_and_linear_sites_from_outside_in_a_used_workspace() {
     t.loss((next - x).square().sum());
     let mut case = Case::new(t.compile().unwrap(), 5, spec(2, 11));
     let (model, clean) = case.rolled::<f64>(Isa::detect());
-    let mut workspace = cpu().workspace_with_chunk(&clean, &cuts(&KINDS), 4).unwrap();
-    cpu().backward(&model, &clean, &mut workspace).unwrap();
+    let mut workspace = Workspace::with_chunk(&clean, &cuts(&KINDS), 4).unwrap();
+    workspace.backward(&model, &clean).unwrap();
     let mut random = Random::new(5);
     for (site, first) in [("read", 6), ("sum", 8), ("plain", 1)] {
         let mut row = || (0..4).map(|_| random.uniform(-1.0, 1.0)).collect::<Vec<_>>();
@@ -224,7 +224,7 @@ fn attention_sums_and_linear_sites_from_outside_in_a_used_workspace() {
         case.spec.overrides.push(FixedValues { site: site.into(), first, values });
     }
     let (model, rollout) = case.rolled::<f64>(Isa::detect());
-    cpu().backward(&model, &rollout, &mut workspace).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
     for (i, name) in KINDS.iter().enumerate() {
         let error = distance(workspace.gradient(i), &case.oracle(cut(name)).gradient);
         assert!(error < 1e-10, "{name}: {error:.1e}");

@@ -1,9 +1,9 @@
 //! Cuts that are equal by definition give the same bits; cuts that are not, do not.
 
-use crate::common::{Case, Float, KINDS, backward_many, bits, cut, cuts, distance, spec};
+use crate::common::{Case, KINDS, backward_many, bits, cut, cuts, distance, spec};
 use backcut_engine::Cut;
-use backcut_engine::oracle::OracleSpec;
-use backcut_kernels::Isa;
+use backcut_kernels::{Isa, Real};
+use backcut_oracle::OracleSpec;
 use proptest::prelude::*;
 
 /// What the names have to satisfy in one precision; panics say which pair does not.
@@ -12,7 +12,7 @@ struct Check<'a, R> {
     marker: std::marker::PhantomData<R>,
 }
 
-impl<'a, R: Float> Check<'a, R> {
+impl<'a, R: Real> Check<'a, R> {
     fn new(case: &'a Case) -> Self {
         Self { case, marker: std::marker::PhantomData }
     }
@@ -43,7 +43,7 @@ trait Pairs {
     fn differ(&self, a: &str, b: &str);
 }
 
-impl<R: Float> Pairs for Check<'_, R> {
+impl<R: Real> Pairs for Check<'_, R> {
     fn same(&self, a: &str, b: &str) {
         Check::same(self, a, b);
     }
@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-fn many_equal_single<R: Float>(case: &Case, cuts: &[Cut]) {
+fn many_equal_single<R: Real>(case: &Case, cuts: &[Cut]) {
     let (model, rollout) = case.rolled::<R>(Isa::detect());
     for (cut, many) in cuts.iter().zip(backward_many(&model, &rollout, cuts)) {
         let single = backward_many(&model, &rollout, &[*cut]).remove(0);

@@ -1,12 +1,11 @@
 //! A NaN or an infinity stops a pass with the first instruction, step and row named, and in the
 //! backward the edge along which it came.
 
-use crate::common::cpu;
 use std::sync::Arc;
 
 use backcut_engine::{
     BackwardError, Cut, Fault, ForwardSpec, Init, Model, Phase, Program, RollError, Rollout, Trace,
-    Var,
+    Var, Workspace,
 };
 
 const ROWS: usize = 3;
@@ -24,12 +23,12 @@ fn program(cost: impl for<'t> Fn(Var<'t>, Var<'t>, Var<'t>) -> Var<'t>) -> Arc<P
 }
 
 fn model(program: &Arc<Program>) -> Model<f64> {
-    cpu().model(program, program.layout().initialise(3)).unwrap()
+    Model::new(program, program.layout().initialise(3)).unwrap()
 }
 
 /// A rollout whose inputs are all 0.5 but for one number.
 fn rollout(program: &Arc<Program>, step: usize, row: usize, value: f64) -> Rollout<f64> {
-    let mut rollout = cpu().rollout(program, ROWS, STEPS, ForwardSpec::default()).unwrap();
+    let mut rollout = Rollout::new(program, ROWS, STEPS, ForwardSpec::default()).unwrap();
     let x = rollout.input_mut("x").unwrap();
     x.fill(0.5);
     x[(step * ROWS + row) * 2 + 1] = value;
@@ -37,7 +36,7 @@ fn rollout(program: &Arc<Program>, step: usize, row: usize, value: f64) -> Rollo
 }
 
 fn forward_fault(program: &Arc<Program>, value: f64) -> Fault {
-    match cpu().roll(&model(program), &mut rollout(program, 2, 1, value)).unwrap_err() {
+    match model(program).roll(&mut rollout(program, 2, 1, value)).unwrap_err() {
         RollError::NonFinite(fault) => fault,
         other => panic!("{other}"),
     }
@@ -61,8 +60,8 @@ fn an_infinity_that_saturates_is_found_when_asked_for() {
     let program = program(|action, _, _| action.square());
     let mut rollout = rollout(&program, 2, 1, f64::INFINITY);
     let model = model(&program);
-    assert!(cpu().roll(&model, &mut rollout).is_ok());
-    let error = cpu().roll_checked(&model, &mut rollout).unwrap_err();
+    assert!(model.roll(&mut rollout).is_ok());
+    let error = model.roll_checked(&mut rollout).unwrap_err();
     assert!(error.to_string().contains("input `x`, step 2, trajectory 1"), "{error}");
     assert!(rollout.loss().is_none());
 }
@@ -92,9 +91,8 @@ fn a_bad_parameter_is_named_by_the_site_that_uses_it() {
     let mut model = model(&program);
     let mut values = model.values().to_vec();
     values[0] = f64::NAN;
-    cpu().load(&mut model, &values).unwrap();
-    let RollError::NonFinite(fault) =
-        cpu().roll(&model, &mut rollout(&program, 0, 0, 0.5)).unwrap_err()
+    model.load(&values).unwrap();
+    let RollError::NonFinite(fault) = model.roll(&mut rollout(&program, 0, 0, 0.5)).unwrap_err()
     else {
         panic!("not a fault")
     };
@@ -110,11 +108,10 @@ fn a_bad_condition_is_named_as_such() {
     let query = t.linear("q", t.input("x", 1), 2);
     t.loss(t.cross("cross", query, key, value, 1).sum());
     let program = Arc::new(t.compile().unwrap());
-    let mut rollout = cpu().rollout(&program, 2, 3, ForwardSpec::default()).unwrap();
+    let mut rollout = Rollout::new(&program, 2, 3, ForwardSpec::default()).unwrap();
     rollout.input_mut("x").unwrap().fill(1.0);
     rollout.condition_input_mut("points").unwrap().copy_from_slice(&[1.0, 1.0, 1.0, -1.0]);
-    let RollError::NonFinite(fault) = cpu().roll(&model(&program), &mut rollout).unwrap_err()
-    else {
+    let RollError::NonFinite(fault) = model(&program).roll(&mut rollout).unwrap_err() else {
         panic!("not a fault")
     };
     assert!(fault.instruction.starts_with("condition's ln `"), "{}", fault.instruction);
@@ -130,16 +127,15 @@ fn a_finite_loss_with_an_infinite_derivative_is_named_in_the_backward() {
     t.loss(y.sqrt());
     let program = Arc::new(t.compile().unwrap());
     let model = model(&program);
-    let mut rollout = cpu().rollout(&program, ROWS, STEPS, ForwardSpec::default()).unwrap();
+    let mut rollout = Rollout::new(&program, ROWS, STEPS, ForwardSpec::default()).unwrap();
     let x = rollout.input_mut("x").unwrap();
     x.fill(0.25);
     x[ROWS + 2] = 0.0;
-    assert!(cpu().roll(&model, &mut rollout).unwrap().is_finite());
-    let mut workspace = cpu().workspace(&rollout, &[Cut::FF]).unwrap();
-    cpu().backward(&model, &rollout, &mut workspace).unwrap();
+    assert!(model.roll(&mut rollout).unwrap().is_finite());
+    let mut workspace = Workspace::new(&rollout, &[Cut::FF]).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
     assert!(!workspace.gradient(0)[0].is_finite());
-    let BackwardError::NonFinite(fault) =
-        cpu().backward_checked(&model, &rollout, &mut workspace).unwrap_err()
+    let BackwardError::NonFinite(fault) = workspace.backward_checked(&model, &rollout).unwrap_err()
     else {
         panic!("not a fault")
     };
@@ -160,7 +156,7 @@ fn a_memory_edge_is_named() {
     t.loss(t.attend("cache", query, key, value, 1) * t.input("weight", 1));
     let program = Arc::new(t.compile().unwrap());
     let model = model(&program);
-    let mut rollout = cpu().rollout(&program, 1, 3, ForwardSpec::default()).unwrap();
+    let mut rollout = Rollout::new(&program, 1, 3, ForwardSpec::default()).unwrap();
     let inputs = [
         ("q", [1e150, 1e150, 1e150]),
         ("k", [1e-150, 1e-150, -2e-147]),
@@ -170,10 +166,9 @@ fn a_memory_edge_is_named() {
     for (name, values) in inputs {
         rollout.input_mut(name).unwrap().copy_from_slice(&values);
     }
-    assert!(cpu().roll(&model, &mut rollout).unwrap().is_finite());
-    let mut workspace = cpu().workspace(&rollout, &[Cut::FF]).unwrap();
-    let BackwardError::NonFinite(fault) =
-        cpu().backward_checked(&model, &rollout, &mut workspace).unwrap_err()
+    assert!(model.roll(&mut rollout).unwrap().is_finite());
+    let mut workspace = Workspace::new(&rollout, &[Cut::FF]).unwrap();
+    let BackwardError::NonFinite(fault) = workspace.backward_checked(&model, &rollout).unwrap_err()
     else {
         panic!("not a fault")
     };
@@ -181,6 +176,6 @@ fn a_memory_edge_is_named() {
     assert_eq!(fault.step, 1);
     assert_eq!(fault.edge.as_deref(), Some("memory edge `cache` from later steps to step 1"));
     // Cut the edge, and nothing bad arrives.
-    let mut detached = cpu().workspace(&rollout, &[Cut::FD]).unwrap();
-    cpu().backward_checked(&model, &rollout, &mut detached).unwrap();
+    let mut detached = Workspace::new(&rollout, &[Cut::FD]).unwrap();
+    detached.backward_checked(&model, &rollout).unwrap();
 }

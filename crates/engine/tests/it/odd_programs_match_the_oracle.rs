@@ -2,8 +2,8 @@
 //! sites, parameters and carried values can coincide, compared with the oracle.
 
 use crate::common::{Case, KINDS, cut, cuts, distance, norm, spec};
-use backcut_engine::oracle::OracleSpec;
 use backcut_engine::{Init, Program, Trace, TraceError, Var};
+use backcut_oracle::OracleSpec;
 
 /// A state that feeds the observation, one attention made by `memory`, and a loss.
 fn around(

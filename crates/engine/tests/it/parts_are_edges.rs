@@ -1,7 +1,7 @@
 //! Cuts of single edges: what they equal, what they refuse, and how a register may be written.
 
-use crate::common::{Case, bits, cpu, cut, distance, spec};
-use backcut_engine::{BackwardError, Draw, ForwardSpec, Program, Trace, Var};
+use crate::common::{Case, bits, cut, distance, spec};
+use backcut_engine::{BackwardError, Draw, ForwardSpec, Program, Rollout, Trace, Var, Workspace};
 use backcut_kernels::Isa;
 
 #[test]
@@ -41,8 +41,8 @@ fn every_part_matters() {
 
 fn refused(program: &Program, name: &str) -> String {
     let program = std::sync::Arc::new(program.clone());
-    let rollout = cpu::<f64>().rollout(&program, 1, 4, ForwardSpec::default()).unwrap();
-    let error = cpu().workspace(&rollout, &[cut(name)]).unwrap_err();
+    let rollout = Rollout::<f64>::new(&program, 1, 4, ForwardSpec::default()).unwrap();
+    let error = Workspace::new(&rollout, &[cut(name)]).unwrap_err();
     assert!(!backcut_text::Hinted::hint(&error).is_empty());
     error.to_string()
 }
@@ -69,12 +69,12 @@ fn what_a_program_cannot_honour_is_refused() {
 fn a_cut_that_draws_waits_for_a_draw() {
     let case = Case::random(3, spec(2, 6));
     let (model, rollout) = case.rolled::<f64>(Isa::detect());
-    let mut workspace = cpu().workspace(&rollout, &[cut("RT-0.5")]).unwrap();
-    let error = cpu().backward(&model, &rollout, &mut workspace).unwrap_err();
+    let mut workspace = Workspace::new(&rollout, &[cut("RT-0.5")]).unwrap();
+    let error = workspace.backward(&model, &rollout).unwrap_err();
     assert!(matches!(error, BackwardError::NotDrawn { .. }), "{error}");
     let mut gradient = |update| {
         workspace.draw(Draw::new(5, update));
-        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        workspace.backward(&model, &rollout).unwrap();
         bits(workspace.gradient(0))
     };
     let all: Vec<Vec<u64>> = (0..8).map(&mut gradient).collect();
@@ -91,12 +91,12 @@ fn unbiased_truncation_is_full_credit_in_the_mean() {
     let (model, rollout) = case.rolled::<f64>(Isa::detect());
     let full = case.gradient::<f64>("FF");
     let mean_of = |name: &str| {
-        let mut workspace = cpu().workspace(&rollout, &[cut(name)]).unwrap();
+        let mut workspace = Workspace::new(&rollout, &[cut(name)]).unwrap();
         let mut mean = vec![0.0; full.len()];
         let draws = 4000;
         for update in 0..draws {
             workspace.draw(Draw::new(1, update));
-            cpu().backward(&model, &rollout, &mut workspace).unwrap();
+            workspace.backward(&model, &rollout).unwrap();
             let gradient: &[f64] = workspace.gradient(0);
             mean.iter_mut().zip(gradient).for_each(|(m, g)| *m += g / draws as f64);
         }

@@ -1,19 +1,20 @@
 //! The same bits on every code path, for every chunk length, batch and number of threads.
 
-use crate::common::{Case, Float, KINDS, backward_many, bits, cpu, cuts, spec};
-use backcut_engine::oracle::{OracleInputs, OracleSpec, PolicySizes, trace_policy};
-use backcut_kernels::Isa;
+use crate::common::{Case, KINDS, backward_many, bits, cuts, spec};
+use backcut_engine::Workspace;
+use backcut_kernels::{Isa, Real};
+use backcut_oracle::{OracleInputs, OracleSpec, PolicySizes, trace_policy};
 
 /// Values of all sites (watched, so that narrow ones are rows) and gradients of all kinds of cuts, as bits.
-fn everything<R: Float>(case: &Case, isa: Isa, chunk: usize) -> (Vec<u64>, Vec<u64>) {
+fn everything<R: Real>(case: &Case, isa: Isa, chunk: usize) -> (Vec<u64>, Vec<u64>) {
     let (model, rollout) = case.rolled::<R>(isa);
     let mut watched = rollout.clone();
-    cpu().roll_checked(&model, &mut watched).unwrap();
+    model.roll_checked(&mut watched).unwrap();
     let sites = 0..case.program.nodes().len();
     let values = sites.flat_map(|site| bits(watched.values(site))).collect();
     let cuts = cuts(&KINDS);
-    let mut workspace = cpu().workspace_with_chunk(&rollout, &cuts, chunk).unwrap();
-    cpu().backward(&model, &rollout, &mut workspace).unwrap();
+    let mut workspace = Workspace::with_chunk(&rollout, &cuts, chunk).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
     (values, (0..cuts.len()).flat_map(|i| bits(workspace.gradient(i))).collect())
 }
 
@@ -66,9 +67,9 @@ fn a_workspace_used_on_other_reads() {
     let windowed = Case { program: case.program.clone(), ..of(Some(3)) };
     let (model, all) = case.rolled::<f32>(Isa::detect());
     let (other, few) = windowed.rolled::<f32>(Isa::detect());
-    let mut workspace = cpu().workspace(&all, &cuts).unwrap();
+    let mut workspace = Workspace::new(&all, &cuts).unwrap();
     for (model, rollout) in [(&model, &all), (&other, &few), (&model, &all)] {
-        cpu().backward(model, rollout, &mut workspace).unwrap();
+        workspace.backward(model, rollout).unwrap();
         for (i, fresh) in backward_many(model, rollout, &cuts).iter().enumerate() {
             assert!(bits(workspace.gradient(i)) == bits(fresh), "{}", cuts[i]);
         }
@@ -105,11 +106,11 @@ fn some_rows(inputs: &OracleInputs, rows: &[usize]) -> OracleInputs {
 }
 
 /// One row's values at every site and step.
-fn row_values<R: Float>(case: &Case, row: usize) -> Vec<u64> {
+fn row_values<R: Real>(case: &Case, row: usize) -> Vec<u64> {
     let (model, mut rollout) = case.rolled::<R>(Isa::detect());
     let mut all = vec![rollout.row_loss().unwrap()[row].to_bits()];
     // Watched, so that narrow sites are rows as well.
-    cpu().roll_checked(&model, &mut rollout).unwrap();
+    model.roll_checked(&mut rollout).unwrap();
     all.push(rollout.row_loss().unwrap()[row].to_bits());
     for site in 0..case.program.nodes().len() {
         let width = case.program.width(site);
@@ -174,18 +175,18 @@ fn a_used_workspace() {
     let cuts = cuts(&KINDS);
     let (first, second) = (Case::random(1, spec(3, 7)), Case::random(1, spec(3, 7)));
     let (model, mut rollout) = first.rolled::<f32>(Isa::detect());
-    let mut workspace = cpu().workspace(&rollout, &cuts).unwrap();
-    cpu().backward(&model, &rollout, &mut workspace).unwrap();
+    let mut workspace = Workspace::new(&rollout, &cuts).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
     let fresh: Vec<_> = (0..cuts.len()).map(|i| bits(workspace.gradient(i))).collect();
     let mut other = second.inputs.clone();
     other.states[0].iter_mut().flatten().for_each(|x| *x += 0.5);
     other.write_into(&mut rollout).unwrap();
-    cpu().roll(&model, &mut rollout).unwrap();
-    cpu().backward(&model, &rollout, &mut workspace).unwrap();
+    model.roll(&mut rollout).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
     assert!(bits(workspace.gradient(0)) != fresh[0]);
     first.inputs.write_into(&mut rollout).unwrap();
-    cpu().roll(&model, &mut rollout).unwrap();
-    cpu().backward(&model, &rollout, &mut workspace).unwrap();
+    model.roll(&mut rollout).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
     for (i, fresh) in fresh.iter().enumerate() {
         assert!(bits(workspace.gradient(i)) == *fresh, "{}", cuts[i]);
     }

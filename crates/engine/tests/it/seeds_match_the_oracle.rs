@@ -1,9 +1,9 @@
 //! Adjoints that a caller puts in at taps, and adjoints read out at them, under every kind of cut.
 
-use crate::common::{Case, KINDS, cpu, cut, cuts, distance, spec};
-use backcut_engine::Seeds;
-use backcut_engine::oracle::{FixedValues, Objective, OracleSpec, Random};
+use crate::common::{Case, KINDS, cut, cuts, distance, spec};
+use backcut_engine::{Seeds, Workspace};
 use backcut_kernels::Isa;
+use backcut_oracle::{FixedValues, Objective, OracleSpec, Random};
 
 /// Random seeds at some taps.
 fn objective(case: &Case, random: &mut Random) -> Objective {
@@ -31,8 +31,8 @@ fn every_cut_from_its_own_seeds() {
             .map(|o| Seeds { loss: o.loss, taps: o.seeds.iter().map(flat).collect() })
             .collect();
         let (model, rollout) = case.rolled::<f64>(Isa::detect());
-        let mut workspace = cpu().workspace_for_seeds(&rollout, &cuts(&KINDS)).unwrap();
-        cpu().backward_seeded(&model, &rollout, &mut workspace, &seeds).unwrap();
+        let mut workspace = Workspace::for_seeds(&rollout, &cuts(&KINDS)).unwrap();
+        workspace.backward_seeded(&model, &rollout, &seeds).unwrap();
         for (i, (name, objective)) in KINDS.iter().zip(objectives).enumerate() {
             case.spec.objective = Some(objective);
             let error = distance(workspace.gradient(i), &case.oracle(cut(name)).gradient);
@@ -48,11 +48,11 @@ fn adjoints_at_taps() {
         let prefix = seed as usize % 3;
         let case = Case::random(seed, OracleSpec { prefix, ..spec(2, prefix + 5) });
         let (model, rollout) = case.rolled::<f64>(Isa::detect());
-        let mut workspace = cpu().workspace(&rollout, &cuts(&KINDS)).unwrap();
+        let mut workspace = Workspace::new(&rollout, &cuts(&KINDS)).unwrap();
         for tap in taps {
             workspace.keep_adjoints(tap).unwrap();
         }
-        cpu().backward(&model, &rollout, &mut workspace).unwrap();
+        workspace.backward(&model, &rollout).unwrap();
         for (i, name) in KINDS.iter().enumerate() {
             let oracle = case.oracle(cut(name));
             for tap in taps {

@@ -12,11 +12,10 @@
 //! `a`'s update than after FF's*: negative favours `a`, FF scores 0, and ascending scores are a predicted
 //! ordering of the graphs by their error, best first.
 //!
-//! A score is judged by how often it orders two graphs as persistent training does
-//! ([`orderings`]), beside fixed orderings that look at nothing, and beside how often a second future
-//! orders them alike: no score can agree with labels that do not agree with themselves.
+//! A score is judged by how often it orders two graphs as persistent training does, beside fixed orderings
+//! that look at nothing, and beside how often a second future orders them alike: no score can agree with
+//! labels that do not agree with themselves.
 
-pub mod orderings;
 mod scores;
 
 pub use scores::{LocalScore, local_scores, scores};

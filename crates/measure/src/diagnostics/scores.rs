@@ -1,6 +1,6 @@
 //! The two scores at one state.
 
-use backcut_engine::{Cut, Executor};
+use backcut_engine::{Cut, Model, Rollout, Workspace};
 use backcut_kernels::{Real, reduce};
 use backcut_systems::{BatchKey, Stream, System};
 use backcut_training::{Optimizer, State, Stretch, clip, update as made};
@@ -25,7 +25,6 @@ pub struct LocalScore {
 /// Scores of `cuts` at a state: `next` is the batch of the update that would follow, `diagnostic` the
 /// batch whose loss is predicted. The clip by the global norm is part of the update, not of the gradient.
 pub fn local_scores<R: Real>(
-    executor: &dyn Executor<R>,
     system: &dyn System<R>,
     state: &State<R>,
     optimizer: &Optimizer,
@@ -34,18 +33,17 @@ pub fn local_scores<R: Real>(
     cuts: &[Cut],
 ) -> Result<Vec<LocalScore>, MeasureError> {
     let program = system.program();
-    let model = executor.model(program, state.params.clone())?;
-    let mut rollout =
-        executor.rollout(program, system.batch_rows(), system.steps(), system.spec())?;
+    let model = Model::new(program, state.params.clone())?;
+    let mut rollout = Rollout::new(program, system.batch_rows(), system.steps(), system.spec())?;
     let mut all = vec![Cut::FF];
     all.extend_from_slice(cuts);
-    let mut workspace = executor.workspace(&rollout, &all)?;
+    let mut workspace = Workspace::new(&rollout, &all)?;
     let mut differentiate = |key: BatchKey| -> Result<Vec<Vec<R>>, MeasureError> {
         system.fill_batch(key, &mut rollout)?;
         let roll = |source| MeasureError::Roll { update: key.update + 1, source };
-        executor.roll(&model, &mut rollout).map_err(roll)?;
+        model.roll(&mut rollout).map_err(roll)?;
         workspace.draw(key.draw());
-        executor.backward(&model, &rollout, &mut workspace)?;
+        workspace.backward(&model, &rollout)?;
         Ok((0..all.len()).map(|cut| workspace.gradient(cut).to_vec()).collect())
     };
     let r = wide(&differentiate(diagnostic)?[0]);
@@ -78,13 +76,13 @@ pub fn local_scores<R: Real>(
 /// Scores of graphs at a subject, as findings. The batch whose loss is predicted is the one that the other
 /// stream would draw next: the same sampler, other windows.
 pub fn scores(subject: &Subject, cuts: &[Cut]) -> Result<Vec<Finding>, MeasureError> {
-    let Subject { executor, system, state, optimizer, key } = *subject;
+    let Subject { system, state, optimizer, key } = *subject;
     let stream = match key.stream {
         Stream::A => Stream::B,
         Stream::B => Stream::A,
     };
     let other = BatchKey { stream, ..key };
-    let found = local_scores(executor, system, state, optimizer, key, other, cuts)?;
+    let found = local_scores(system, state, optimizer, key, other, cuts)?;
     let each = found.into_iter().flat_map(|score| {
         let LocalScore { cut, gradient, update } = score;
         [Finding::new("S_G", cut, ALL, gradient), Finding::new("S_U", cut, ALL, update)]

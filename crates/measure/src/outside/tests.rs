@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_systems::quadrotor::QuadrotorConfig;
 use backcut_systems::{BatchKey, Clip, Optimizer, Stream, System};
 use backcut_text::Hinted as _;
@@ -38,7 +38,7 @@ fn here(clip: f64, step: u64) -> Here {
         |scale: f32| (0..params.len()).map(move |i| if step > 0 { wave(scale, i) } else { 0.0 });
     let (first, second) = (moment(1e-3).collect(), moment(1e-4).map(f32::abs).collect());
     let moments = Moments { step, first, second };
-    let mut rig = Rig::new(Cpu::detect(), &system, &CUTS).unwrap();
+    let mut rig = Rig::new(&system, &CUTS).unwrap();
     rig.set(&params).unwrap();
     rig.differentiate(BatchKey { seed: 3, stream: Stream::A, update: 5 }).unwrap();
     let state = State { update: 5, params, moments };

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::common::PointMass;
-use backcut_engine::{Cpu, Executor, Fed, ForwardSpec, Model, Rollout};
+use backcut_engine::{Fed, ForwardSpec, Model, Rollout};
 use backcut_measure::chain_gains;
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, SampleError, Stream, System};
@@ -45,11 +45,10 @@ fn moved(
     values.iter_mut().skip(column).step_by(width).for_each(|v| *v += h);
     let fed = Fed { site: name.to_owned(), steps: t..t + 1 };
     let spec = ForwardSpec { fed: vec![fed], ..system.spec() };
-    let mut rollout =
-        Cpu::detect().rollout(program, system.batch_rows(), system.steps(), spec).unwrap();
+    let mut rollout = Rollout::new(program, system.batch_rows(), system.steps(), spec).unwrap();
     system.fill_batch(KEY, &mut rollout).unwrap();
     rollout.fed_mut(name).unwrap().copy_from_slice(&values);
-    Cpu::detect().roll(model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
     rollout
 }
 
@@ -63,11 +62,11 @@ fn whole_chains_of_the_quadrotor_without_memory() {
     let system: Quadrotor = config.check().unwrap();
     let state = State::<f64>::initial(&system, 9);
     let program = System::<f64>::program(&system);
-    let model = Cpu::detect().model(program, state.params).unwrap();
-    let mut plain = Cpu::detect().rollout(program, 8, 32, System::<f64>::spec(&system)).unwrap();
+    let model = Model::new(program, state.params).unwrap();
+    let mut plain = Rollout::new(program, 8, 32, System::<f64>::spec(&system)).unwrap();
     system.fill_batch(KEY, &mut plain).unwrap();
-    Cpu::detect().roll(&model, &mut plain).unwrap();
-    let gains = chain_gains::<f64>(Cpu::detect(), &system, &model, &plain).unwrap();
+    model.roll(&mut plain).unwrap();
+    let gains = chain_gains::<f64>(&system, &model, &plain).unwrap();
     let next = program.tap("next_state").unwrap();
     let h = 1e-5;
     for (t, k) in [(1, 1), (32, 1), (9, 4), (20, 17), (32, 31)] {
@@ -138,12 +137,12 @@ fn products_of_links_with_memory_detached_and_units_of_the_system() {
     let system = Scaled(PointMass::new());
     let program = system.program().clone();
     let params = State::<f64>::initial(&system, 2).params;
-    let model = Cpu::detect().model(&program, params).unwrap();
+    let model = Model::new(&program, params).unwrap();
     let (rows, steps) = (system.batch_rows(), system.steps());
-    let mut plain = Cpu::detect().rollout(&program, rows, steps, ForwardSpec::default()).unwrap();
+    let mut plain = Rollout::new(&program, rows, steps, ForwardSpec::default()).unwrap();
     system.fill_batch(KEY, &mut plain).unwrap();
-    Cpu::detect().roll(&model, &mut plain).unwrap();
-    let gains = chain_gains::<f64>(Cpu::detect(), &system, &model, &plain).unwrap();
+    model.roll(&mut plain).unwrap();
+    let gains = chain_gains::<f64>(&system, &model, &plain).unwrap();
     // The states after step j are those before step j + 1.
     let states = ["position", "velocity"];
     let sites = states.map(|name| program.tap(name).unwrap());

@@ -1,6 +1,6 @@
 //! The update layer measures what each optimizer really applies, and says so where it has no such thing.
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_kernels::hash;
 use backcut_measure::{ALL, Finding, Layer, Rig, replayed_hash, updates_of_gradients};
 use backcut_systems::{Optimizer, ParameterGroup};
@@ -41,11 +41,10 @@ fn the_applied_layer_is_what_training_adds() {
         let arm = under(&optimizer);
         let state = trained(&system, &arm, 7);
         let subject = subject(&system, &state, &arm);
-        let mut rig = Rig::new(Cpu::detect(), &system, &[Cut::FF, Cut::F_SG]).unwrap();
+        let mut rig = Rig::new(&system, &[Cut::FF, Cut::F_SG]).unwrap();
         for cut in [Cut::FF, Cut::F_SG] {
             let other = Arm { cut, ..arm.clone() };
-            let mut trainer =
-                Trainer::resume(Cpu::detect(), &system, other, state.clone()).unwrap();
+            let mut trainer = Trainer::resume(&system, other, state.clone()).unwrap();
             let log = trainer.step().unwrap();
             let made: Vec<f32> =
                 trainer.model().values().iter().zip(&state.params).map(|(a, b)| a - b).collect();
@@ -109,7 +108,7 @@ fn signs_and_scales_are_each_rules_own() {
         let arm = under(&optimizer);
         let state = trained(&system, &arm, 7);
         let key = subject(&system, &state, &arm).key;
-        let mut rig = Rig::new(Cpu::detect(), &system, &[Cut::FF, Cut::F_SG]).unwrap();
+        let mut rig = Rig::new(&system, &[Cut::FF, Cut::F_SG]).unwrap();
         rig.set(&state.params).unwrap();
         rig.differentiate(key).unwrap();
         let gradient = rig.gradient(1).to_vec();

@@ -6,7 +6,6 @@ mod small_quadrotor;
 
 mod chain_equals_differences;
 mod every_optimizer_is_measured;
-mod local_scores_predict_one_step;
 mod measuring_is_repeatable;
 mod memory_interventions;
 mod memory_of_other_systems;
@@ -16,4 +15,3 @@ mod probes_match_scikit_learn;
 mod probes_read_taps;
 mod replay_is_bitwise;
 mod undefined_values_say_why;
-mod windows_of_a_vessel;

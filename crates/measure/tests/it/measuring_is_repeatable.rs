@@ -1,7 +1,7 @@
 //! The same subject gives the same bits: again, after other states, and in any order of cuts.
 
 use crate::common::{PointMass, arm, quadrotor, subject, trained};
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_measure::{
     ChainOptions, Finding, GradientOptions, Measurement, Rig, UpdateOptions, chain, gradient,
     measure, update,
@@ -28,11 +28,11 @@ fn a_rig_remembers_nothing() {
         findings.extend(chain(rig, &subjects[i], &ChainOptions::default()).unwrap());
         bits(&findings)
     };
-    let mut shared = Rig::<f32>::new(Cpu::detect(), &system, &cuts).unwrap();
+    let mut shared = Rig::<f32>::new(&system, &cuts).unwrap();
     let first = [all(&mut shared, 0), all(&mut shared, 1)];
     let again = [all(&mut shared, 0), all(&mut shared, 1)];
     assert_eq!(first, again);
-    let fresh = [0, 1].map(|i| all(&mut Rig::new(Cpu::detect(), &system, &cuts).unwrap(), i));
+    let fresh = [0, 1].map(|i| all(&mut Rig::new(&system, &cuts).unwrap(), i));
     assert_eq!(first, fresh);
     assert_ne!(first[0], first[1]);
 }
@@ -60,7 +60,7 @@ fn windows_are_the_batches_that_come_next() {
     let arm = arm(Cut::FF, 6);
     let state = trained(&system, &arm, 3);
     let subject = subject(&system, &state, &arm);
-    let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &[Cut::FD]).unwrap();
+    let mut rig = Rig::<f32>::new(&system, &[Cut::FD]).unwrap();
     let options = |windows| GradientOptions { windows, ages: vec![], paths: false };
     let of = |findings: &[Finding], quantity: &str| {
         crate::common::value(findings, quantity, "FD", "all")

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::small_quadrotor::{STEPS, config, state, subject, value};
-use backcut_engine::{Cpu, Executor};
+use backcut_engine::Model;
 use backcut_measure::memory::{attention, donor_with, input_weight, masking, panel_derangement};
 use backcut_measure::{MeasureError, Measurement, measure};
 use backcut_systems::System;
@@ -29,8 +29,8 @@ fn a_window_of_all_steps_changes_nothing_and_shorter_ones_do() {
         value(&findings, "masking.relative", "w=2")
     );
     let program = System::<f32>::program(&system);
-    let model = Cpu::detect().model(program, state.params.clone()).unwrap();
-    let panel = Evaluator::new(Cpu::detect(), &system).unwrap().evaluate(&system, &model).unwrap();
+    let model = Model::new(program, state.params.clone()).unwrap();
+    let panel = Evaluator::new(&system).unwrap().evaluate(&system, &model).unwrap();
     assert_eq!(base.to_bits(), panel.mean.to_bits(), "the base is what training evaluates");
 }
 
@@ -42,9 +42,8 @@ fn masking_is_the_evaluation_of_a_system_with_that_window() {
     let windowed = QuadrotorConfig { window: NonZeroUsize::new(2), ..config("hidden") };
     let windowed = windowed.check().unwrap();
     let program = System::<f32>::program(&windowed);
-    let model = Cpu::detect().model(program, state.params.clone()).unwrap();
-    let panel =
-        Evaluator::new(Cpu::detect(), &windowed).unwrap().evaluate(&windowed, &model).unwrap();
+    let model = Model::new(program, state.params.clone()).unwrap();
+    let panel = Evaluator::new(&windowed).unwrap().evaluate(&windowed, &model).unwrap();
     assert_eq!(value(&findings, "masking.error", "w=2").to_bits(), panel.mean.to_bits());
     // A policy trained with a window of 2 does not gain sight of more.
     let trained = masking(&subject(&windowed, &state), &[1, 2, 5]).unwrap();

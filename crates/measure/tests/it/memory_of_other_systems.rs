@@ -1,16 +1,12 @@
-//! Interventions on systems that are no quadrotor: a register, and a policy that fails without its memory.
+//! Interventions on systems that are no quadrotor: a policy that fails without its memory, averages, other probes.
 
 use std::sync::{Arc, LazyLock};
 
-use backcut_engine::{Cpu, Init, Program, Rollout, Trace};
-use backcut_measure::memory::{donor, donor_with};
-use backcut_measure::{Finding, MeasureError, Measurement, Subject, measure};
-use backcut_systems::analytic::{AnalyticConfig, PANEL_ROWS};
+use backcut_engine::{Init, Program, Rollout, Trace};
+use backcut_measure::{Finding, Measurement, Subject, measure};
 use backcut_systems::{BatchKey, Catalogue, SampleError, Stream, System, SystemChoice};
 use backcut_training::{Moments, Optimizer, State};
 use serde_json::json;
-
-use crate::common::usual_probe;
 
 static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(Optimizer::default);
 
@@ -20,29 +16,11 @@ fn state(params: Vec<f32>) -> State<f32> {
 
 fn subject<'a>(system: &'a dyn System<f32>, state: &'a State<f32>) -> Subject<'a> {
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
-    Subject { executor: Cpu::detect(), system, state, optimizer: &OPTIMIZER, key }
+    Subject { system, state, optimizer: &OPTIMIZER, key }
 }
 
 fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {
     findings.iter().find(|f| f.quantity == quantity).unwrap()
-}
-
-#[test]
-fn a_registers_history_can_be_given_but_not_masked() {
-    let system = AnalyticConfig::default().check().unwrap();
-    let state = state(vec![-0.3, -0.8, -0.4, 0.8, 0.3]);
-    let subject = subject(&system, &state);
-    let own: Vec<usize> = (0..PANEL_ROWS).collect();
-    let same = donor_with(&subject, &own, &[]).unwrap();
-    assert_eq!(find(&same, "donor.cost").value, Some(0.0));
-    let other = donor(&subject, &[]).unwrap();
-    assert!(find(&other, "donor.cost").value.unwrap() > 0.0, "{other:?}");
-    let masked = measure(&Measurement::Masking { windows: vec![1] }, &subject, None);
-    assert!(masked.unwrap_err().to_string().contains("register"));
-    let error = measure(&Measurement::Attention { ages: true }, &subject, None).unwrap_err();
-    assert!(matches!(error, MeasureError::Unfit(_)));
-    let error = measure(&usual_probe(false), &subject, None).unwrap_err();
-    assert!(error.to_string().contains("`token`"), "{error}");
 }
 
 /// Adds the even average of a table's rows so far to its state, which must stay below 5.

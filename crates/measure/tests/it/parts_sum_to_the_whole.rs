@@ -1,7 +1,7 @@
 //! Groups partition the parameters and ages the gradient: their parts add up to the whole.
 
 use crate::common::{arm, quadrotor, subject, trained, value};
-use backcut_engine::{BackwardError, Cpu, Cut};
+use backcut_engine::{BackwardError, Cut};
 use backcut_measure::{
     ALL, Finding, GradientOptions, MeasureError, Measurement, REDUNDANT, Rig, age_bins, ages,
     geometry_of_gradients, gradient, measure,
@@ -13,7 +13,7 @@ fn squared_norms_of_groups_add_up() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 3);
     let state = trained(&system, &arm, 4);
-    let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &Cut::SIX).unwrap();
+    let mut rig = Rig::<f32>::new(&system, &Cut::SIX).unwrap();
     rig.set(&state.params).unwrap();
     rig.differentiate(subject(&system, &state, &arm).key).unwrap();
     let findings = geometry_of_gradients(&rig);
@@ -33,8 +33,7 @@ fn the_whole_is_what_training_clips_by() {
     let arm = arm(Cut::FF, 3);
     let state = trained(&system, &arm, 4);
     let mut trainer =
-        backcut_training::Trainer::resume(Cpu::detect(), &system, arm.clone(), state.clone())
-            .unwrap();
+        backcut_training::Trainer::resume(&system, arm.clone(), state.clone()).unwrap();
     let log = trainer.step().unwrap();
     let subject = subject(&system, &state, &arm);
     let findings =
@@ -81,7 +80,7 @@ fn ages_add_up_to_the_gradient() {
     let state = trained(&system, &arm, 20);
     let subject = subject(&system, &state, &arm);
     let cuts = [Cut::FD, Cut::F_SG, Cut::KD];
-    let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &cuts).unwrap();
+    let mut rig = Rig::<f32>::new(&system, &cuts).unwrap();
     let options = GradientOptions { windows: 1, ages: cuts.to_vec(), paths: true };
     let findings = gradient(&mut rig, &subject, &options).unwrap();
     for cut in ["FD", "F_SG", "KD"] {
@@ -106,7 +105,7 @@ fn ages_add_up_to_the_gradient() {
 fn ages_add_up_to_rounding_in_double_precision() {
     let system = quadrotor();
     let start = backcut_training::State::<f64>::initial(&system, 5);
-    let mut rig = Rig::<f64>::new(Cpu::detect(), &system, &[Cut::FD]).unwrap();
+    let mut rig = Rig::<f64>::new(&system, &[Cut::FD]).unwrap();
     rig.set(&start.params).unwrap();
     rig.differentiate(subject_key(5)).unwrap();
     let findings = ages(&rig, Cut::FD).unwrap();
@@ -124,7 +123,7 @@ fn ages_are_refused_where_memory_keeps_credit() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 5);
     let state = trained(&system, &arm, 1);
-    let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &[Cut::FF]).unwrap();
+    let mut rig = Rig::<f32>::new(&system, &[Cut::FF]).unwrap();
     let options = GradientOptions { windows: 1, ages: vec![Cut::FF], paths: false };
     let error = gradient(&mut rig, &subject(&system, &state, &arm), &options).unwrap_err();
     let MeasureError::Backward(BackwardError::AgesNeedDetachedMemory { cut }) = &error else {

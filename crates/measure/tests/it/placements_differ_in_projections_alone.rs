@@ -2,7 +2,7 @@
 //! projections and, exactly, nowhere else.
 
 use crate::common::{arm, quadrotor, subject, trained, value};
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_measure::{Measurement, Rig, measure};
 use backcut_systems::System;
 
@@ -11,7 +11,7 @@ fn every_other_parameter_agrees_bit_by_bit() {
     let system = quadrotor();
     let arm = arm(Cut::FF, 11);
     let state = trained(&system, &arm, 5);
-    let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &Cut::SIX).unwrap();
+    let mut rig = Rig::<f32>::new(&system, &Cut::SIX).unwrap();
     rig.set(&state.params).unwrap();
     rig.differentiate(subject(&system, &state, &arm).key).unwrap();
     for (kept, dropped) in [(Cut::F_SG, Cut::FD), (Cut::K_SG, Cut::KD)] {

@@ -1,7 +1,7 @@
 //! A replayed update is training's own, bit by bit, whatever the cut and whether or not it was clipped.
 
 use crate::common::{quadrotor, subject, trained, value, with_clip};
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_measure::{Layer, Measurement, Rig, measure, replayed_hash};
 use backcut_systems::Stream;
 use backcut_training::{Arm, Trainer};
@@ -9,20 +9,15 @@ use backcut_training::{Arm, Trainer};
 #[test]
 fn every_cut_replays_what_the_trainer_does() {
     let system = quadrotor();
-    let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &Cut::SIX).unwrap();
+    let mut rig = Rig::<f32>::new(&system, &Cut::SIX).unwrap();
     for (clip, is_clipped) in [(1e9, false), (1e-2, true)] {
         let arm = Arm { cut: Cut::FF, seed: 21, stream: Stream::B, optimizer: with_clip(clip) };
         for updates in [0, 6] {
             let state = trained(&system, &arm, updates);
             let subject = subject(&system, &state, &arm);
             for cut in Cut::SIX {
-                let mut trainer = Trainer::resume(
-                    Cpu::detect(),
-                    &system,
-                    Arm { cut, ..arm.clone() },
-                    state.clone(),
-                )
-                .unwrap();
+                let mut trainer =
+                    Trainer::resume(&system, Arm { cut, ..arm.clone() }, state.clone()).unwrap();
                 let log = trainer.step().unwrap();
                 assert_eq!(log.is_clipped(), is_clipped);
                 let hash = replayed_hash(&mut rig, &subject, cut).unwrap();
@@ -61,7 +56,7 @@ fn layers_are_what_their_names_say() {
         assert!(of("unclipped.saturated") > 0.9, "{}", of("unclipped.saturated"));
     }
     // Clipping makes all four as long as each other; the interaction is formed from the vectors.
-    let mut rig = Rig::<f32>::new(Cpu::detect(), &system, &Cut::SIX).unwrap();
+    let mut rig = Rig::<f32>::new(&system, &Cut::SIX).unwrap();
     rig.set(&state.params).unwrap();
     rig.differentiate(subject.key).unwrap();
     let x = [Cut::FF, Cut::FD, Cut::KF, Cut::KD].map(|c| rig.gradient(rig.find(c).unwrap()));

@@ -119,7 +119,7 @@ fn remove_former(folder: &Path, files: &Files) -> Result<(), StudyError> {
 /// Everything that the ledger of a results folder froze; `tables` holds the folders of tables.
 pub fn frozen_here(store: &Store, tables: &Path) -> Result<Vec<FreezeRow>, StudyError> {
     let recorded: BTreeSet<Hash> = store.scan()?.into_keys().collect();
-    let (ledger, planned) = (commit::ledger(store)?, commit::known(store)?);
+    let (ledger, planned) = (commit::ledger(store)?, crate::note::known(store)?);
     let has_records = !recorded.is_empty() || !planned.is_empty();
     let recorded = has_records.then_some(&recorded);
     Ok(freezes(&ledger, &Beside { recorded, tables, planned: &planned }))

@@ -6,7 +6,7 @@ use backcut_measure::Finding;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::program::Commanded;
+use crate::program::Commanded;
 use crate::record::Point;
 
 /// More points or findings than this are a slip.
@@ -194,7 +194,7 @@ fn found(findings: Findings) -> Result<Vec<Finding>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Replay;
+    use crate::program::Replay;
 
     fn asked() -> Commanded {
         Commanded {

@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::program::Commanded;
 use crate::error::StudyError;
+use crate::program::{Commanded, PROTOCOL};
 use crate::store::{Store, jot};
 use crate::unit::UnitId;
 
 /// The environment variable that names the file.
 pub const VARIABLE: &str = "BACKCUT_UNIT";
-
-/// Version of the files that are exchanged.
-pub const PROTOCOL: u32 = 1;
 
 #[derive(Serialize)]
 struct Handover<'a> {

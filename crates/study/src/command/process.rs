@@ -1,8 +1,9 @@
 //! One process group: started, listened to, ended.
 //!
-//! The program leads a group of its own, so that whatever it starts can be ended with it, and so that a
-//! terminal's Ctrl-C reaches backcut alone, which then decides. Waiting rests on the pipe: it ends when the
-//! last of the group has closed it, so a short program is not waited for by the clock.
+//! The program leads a group of its own, so that whatever it starts can be ended with it, and so
+//! that a terminal's Ctrl-C reaches backcut alone, which then decides. Waiting rests on the pipe:
+//! it ends when the last of the group has closed it, so a short program is not waited for by the
+//! clock.
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use super::handover::VARIABLE;
 use super::output::Output;
-use super::program::Surroundings;
 use crate::claim::Owner;
 use crate::error::StudyError;
+use crate::program::Surroundings;
 
 /// Between the request to end and the end.
 const GRACE: Duration = Duration::from_secs(10);

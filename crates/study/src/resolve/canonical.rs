@@ -1,5 +1,5 @@
-//! The canonical form: what is frozen, what a changed file is compared with, and what a study is read
-//! back from when its file is not at hand.
+//! The canonical form: what is frozen, what a changed file is compared with, and what a study is
+//! read back from when its file is not at hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 
 use super::families::parse;
 use super::program::meaningless;
-use crate::command::Program;
 use crate::error::StudyError;
 use crate::file::{ComparisonTable, FamilyTable};
+use crate::program::Program;
 use crate::study::{Arm, Drawn, Grid, Measured, Shared, Study};
 
 /// The version of the form.
@@ -33,7 +33,8 @@ pub(super) fn describe(study: &Study) -> Value {
     };
     let arm = |a: &Arm| {
         let mut settings = a.settings.clone();
-        // It was a key of its own before there were others. To a program it is a setting like any other.
+        // It was a key of its own before there were others. To a program it is a setting like any
+        // other.
         let window = if a.program.is_none() { settings.remove("window") } else { None };
         let mut arm = json!({
             "name": a.name, "grid": a.grid, "conditions": a.conditions, "cut": a.cut,
@@ -171,7 +172,8 @@ pub(crate) fn read(text: &str) -> Result<Study, StudyError> {
 }
 
 impl ArmForm {
-    /// The arm, with the system under each of its conditions: the condition's, with its own settings.
+    /// The arm, with the system under each of its conditions: the condition's, with its own
+    /// settings.
     fn on(mut self, grid: &Grid) -> Option<Arm> {
         let window = self.window.map(|window| ("window".to_owned(), window));
         self.settings.extend(window);

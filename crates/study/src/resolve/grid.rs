@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use backcut_ledger::NotStamped;
 use backcut_systems::{SystemChoice, change};
 use serde_json::{Map, Value};
 
@@ -65,13 +66,7 @@ const MAX_SOURCES: u64 = 1_000_000;
 
 /// What the study draws, if it does.
 fn drawn(sources: &Sources, study: &str) -> Result<Option<Drawn>, StudyError> {
-    let Some(draw) = sources.draw else {
-        if sources.stamped {
-            let what = "sources: `stamped` without `draw`";
-            return Err(StudyError::invalid(what, "write `draw = 16` beside it"));
-        }
-        return Ok(None);
-    };
+    let Some(draw) = sources.draw else { return Ok(None) };
     if sources.first.is_some() || sources.count.is_some() || sources.seeds.is_some() {
         let what = "sources: drawn and written";
         return Err(StudyError::invalid(what, "write `draw` alone, or seeds alone"));
@@ -79,7 +74,7 @@ fn drawn(sources: &Sources, study: &str) -> Result<Option<Drawn>, StudyError> {
     if !(1..=MAX_SOURCES).contains(&draw) {
         return Err(StudyError::invalid(format!("sources: draw = {draw}"), "1 to 1,000,000"));
     }
-    Ok(Some(Drawn { draw, stamped: sources.stamped, study: study.to_owned() }))
+    Ok(Some(Drawn { draw, stamped: NotStamped, study: study.to_owned() }))
 }
 
 pub(super) fn seeds(sources: &Sources) -> Result<Vec<u64>, StudyError> {

@@ -1,5 +1,5 @@
-//! A program in place of a system: that it can run, what identifies it, and that nothing is asked of it
-//! which it would not be told.
+//! A program in place of a system: that it can run, what identifies it, and that nothing is asked
+//! of it which it would not be told.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -12,22 +12,15 @@ use serde_json::Value;
 
 use super::arms::invalid;
 use super::resolver::Resolver;
-use crate::command::{Program, Replay, Surroundings, hash_file};
 use crate::error::StudyError;
 use crate::file::{ArmTable, OptimizerTable, SystemTable};
+use crate::program::{Program, Replay, Surroundings, hash_file};
 use crate::study::{Arm, ErrorWords};
 
 /// What the system of a program is called.
 pub(super) const COMMAND: &str = "command";
 /// The longest limit: a year.
 const LONGEST: f64 = 366.0 * 86400.0;
-
-/// A file beside a copied study that names the folder of the original, in which its program runs.
-pub(crate) fn folder_file(study: &Path) -> PathBuf {
-    let mut name = study.as_os_str().to_owned();
-    name.push(".folder");
-    name.into()
-}
 
 /// What stands where an arm of a program has nothing to say.
 pub(super) fn meaningless() -> (Cut, Stream, Optimizer) {
@@ -67,11 +60,8 @@ impl Resolver<'_> {
         Ok(Some(Arc::new(Program { command: command.clone(), files, replay, surroundings })))
     }
 
-    /// The study's folder, or that of the study of which this one is a copy.
+    /// The study's folder.
     fn program_folder(&self) -> Result<PathBuf, StudyError> {
-        if let Ok(text) = (self.read)(&folder_file(self.path)) {
-            return Ok(text.trim_end_matches('\n').into());
-        }
         let folder = match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -218,7 +208,8 @@ fn script(command: &[String]) -> Option<&str> {
     (interpreters.contains(&name) && !script.starts_with('-')).then_some(script)
 }
 
-/// The declared files with their hashes: those that are listed, and those among the command's words.
+/// The declared files with their hashes: those that are listed, and those among the command's
+/// words.
 fn declared(
     command: &[String],
     listed: &[String],

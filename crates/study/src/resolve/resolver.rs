@@ -7,9 +7,9 @@ use backcut_systems::{Catalogue, Quantity};
 use backcut_training::config::canonical;
 
 use super::canonical::describe;
-use crate::command::Program;
 use crate::error::StudyError;
 use crate::file::StudyFile;
+use crate::program::Program;
 use crate::study::{Arm, ErrorWords, Grid, Study};
 
 /// Work in progress.
@@ -17,8 +17,6 @@ pub(crate) struct Resolver<'a> {
     pub(super) file: &'a StudyFile,
     pub(super) path: &'a Path,
     pub(super) catalogue: &'a Catalogue,
-    /// Reads files beside the study.
-    pub(super) read: &'a dyn Fn(&Path) -> std::io::Result<String>,
     /// The program that computes the file's own arms.
     pub(super) program: Option<Arc<Program>>,
     pub(super) grids: Vec<Grid>,
@@ -30,14 +28,13 @@ impl<'a> Resolver<'a> {
         file: &'a StudyFile,
         path: &'a Path,
         catalogue: &'a Catalogue,
-        read: &'a dyn Fn(&Path) -> std::io::Result<String>,
     ) -> Result<Self, StudyError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if file.name.is_empty() || file.name.len() > 64 || !file.name.chars().all(is_plain) {
             let what = format!("name = {:?}", file.name);
             return Err(StudyError::invalid(what, "use letters, digits, `-` and `_`"));
         }
-        Ok(Self { file, path, catalogue, read, program: None, grids: vec![], arms: vec![] })
+        Ok(Self { file, path, catalogue, program: None, grids: vec![], arms: vec![] })
     }
 
     pub(crate) fn resolve(mut self, reused: &[(Study, &Vec<String>)]) -> Result<Study, StudyError> {

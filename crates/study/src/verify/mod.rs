@@ -1,9 +1,10 @@
 //! Is the folder what it claims to be?
 //!
-//! Everything in it is looked at: the ledger's chain ([`backcut_ledger::verify`]), every record with what
-//! lies beside it and what it started from (`records`), the copies of studies, every table against the records or, where those are not
-//! handed on, against the other tables (`tables`), and that nothing lies there which nobody lists. What the
-//! ledger froze is listed with what became of it, also what was never run.
+//! Everything in it is looked at: the ledger's chain ([`backcut_ledger::verify`]), every record
+//! with what lies beside it and what it started from (`records`), the copies of studies, every
+//! table against the records or, where those are not handed on, against the other tables
+//! (`tables`), and that nothing lies there which nobody lists. What the ledger froze is listed with
+//! what became of it, also what was never run.
 
 mod records;
 mod tables;
@@ -16,13 +17,14 @@ use std::path::Path;
 use backcut_ledger::{Frozen, Hash, Ledger};
 use backcut_tables::rows::FreezeRow;
 
-use crate::commit::{draw_sources, latest, noted};
+use crate::commit::latest;
 use crate::error::StudyError;
 use crate::freezes::{Beside, freezes};
+use crate::note::{Note, noted};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::store::{Recorded, Store, list};
-use crate::study::Study;
+use crate::study::{Study, draw_sources};
 use crate::unit::UnitId;
 
 /// What a verification found.
@@ -71,13 +73,12 @@ struct Folder<'a> {
     studies: BTreeMap<String, String>,
 }
 
-/// Verifies a results folder, or a folder of tables with their ledger. `trust` holds the certificates
-/// that time stamps are checked against.
-pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError> {
+/// Verifies a results folder, or a folder of tables with their ledger.
+pub fn verify(root: &Path) -> Result<Verified, StudyError> {
     let store = Store::new(root);
     fs::metadata(root).map_err(StudyError::io(root))?;
     let mut verified = Verified::default();
-    let ledger = verify_ledger(&store, trust, &mut verified)?;
+    let ledger = verify_ledger(&store, &mut verified)?;
     let found = store.scan()?;
     let mut ids: Vec<(UnitId, Recorded)> = found.into_iter().collect();
     ids.sort_unstable_by_key(|(id, _)| *id);
@@ -88,7 +89,7 @@ pub fn verify(root: &Path, trust: Option<&Path>) -> Result<Verified, StudyError>
     let mut planned = BTreeMap::new();
     match noted(&store) {
         Ok(noted) => {
-            for (name, (canonical, units)) in noted {
+            for (name, Note { canonical, units, .. }) in noted {
                 verify_copy(&folder, &name, &canonical, &units, &mut verified);
                 folder.studies.insert(name.clone(), canonical);
                 planned.insert(name, units);
@@ -132,17 +133,13 @@ fn frozen(ledger: Option<&Ledger>) -> BTreeMap<String, String> {
     entries.map(|frozen| (frozen.study.clone(), frozen.canonical.clone())).collect()
 }
 
-fn verify_ledger(
-    store: &Store,
-    trust: Option<&Path>,
-    verified: &mut Verified,
-) -> Result<Option<Ledger>, StudyError> {
+fn verify_ledger(store: &Store, verified: &mut Verified) -> Result<Option<Ledger>, StudyError> {
     let path = store.ledger();
     if !path.exists() {
         verified.note("no ledger: nothing was frozen here");
         return Ok(None);
     }
-    let report = backcut_ledger::verify(&path, trust)?;
+    let report = backcut_ledger::verify(&path)?;
     for finding in &report.findings {
         let line = format!("{}: line {}: {}", path.display(), finding.line, finding.what);
         match finding.level {

@@ -22,7 +22,6 @@ pub(super) fn verify(
     verified: &mut Verified,
 ) -> Result<(), StudyError> {
     let mut starts = Starts { store, logged: HashMap::new() };
-    let mut silent = 0;
     for (id, recorded) in ids {
         let record = match Record::load(store, id, *recorded) {
             Ok(record) => record,
@@ -39,12 +38,10 @@ pub(super) fn verify(
             starts.verify(started, &path, verified);
         }
         let needs = record.definition.needs().count();
-        silent += usize::from(record.started.len() < needs && *recorded == Recorded::Done);
-    }
-    if silent > 0 {
-        verified.note(format!(
-            "{silent} records of an earlier format do not say which parameters they started from"
-        ));
+        if record.started.len() < needs && *recorded == Recorded::Done {
+            let what = "it does not say which parameters it started from";
+            verified.problem(format!("{}: {what}", path.display()));
+        }
     }
     strays(store, verified)
 }

@@ -10,13 +10,12 @@ use serde_json::Value as Json;
 
 use super::{Folder, Verified};
 use crate::collect::{Files, Results};
-use crate::commit::draw_sources;
 use crate::error::StudyError;
 use crate::freezes::{Beside, freezes};
 use crate::plan::Plan;
 use crate::read_back::read;
 use crate::store::list;
-use crate::study::Study;
+use crate::study::{Study, draw_sources};
 
 /// Files that every study's tables have.
 const ALWAYS: [&str; 6] =

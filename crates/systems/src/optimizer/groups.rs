@@ -8,13 +8,13 @@ use std::ops::Range;
 
 use backcut_engine::Layout;
 use backcut_kernels::optim::rule::Stretch;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Optimizer, Rule};
 
 /// Parameters by a pattern over their names, and what is different for them.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterGroup {
     /// Which parameters: `*` stands for anything. A parameter belongs to the first group that fits.

@@ -1,7 +1,6 @@
 //! The rules that turn a clipped gradient into an update, with their settings as files hold them.
 
 use backcut_kernels::optim::{self, rule};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Settings of AdamW, and of Adam. The default is AdamW's of the quadrotor study.
@@ -47,7 +46,8 @@ pub struct SgdSettings {
 }
 
 /// A rule by name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Adam with decoupled weight decay.

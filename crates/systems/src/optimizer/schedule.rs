@@ -1,11 +1,11 @@
 //! A rate that changes with the optimizer's own count of steps.
 
 use backcut_kernels::math;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The way from the full rate to the last one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decay {
     /// Half a cosine.
@@ -16,7 +16,8 @@ pub enum Decay {
 }
 
 /// A rate that changes with the optimizer's own count of steps, which begins anew with every phase.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     /// Steps on which the rate rises in a straight line; the last of them has the full rate.

@@ -3,7 +3,6 @@
 
 mod common;
 
-mod analytic_gradients_have_a_closed_form;
 mod catalogue_ignores_nothing;
 mod quadrotor_batches_are_paired;
 mod quadrotor_chart_exit_raises;
@@ -15,9 +14,3 @@ mod quadrotor_obeys_physics;
 mod quadrotor_reference_is_an_integral;
 mod quadrotor_velocity_has_one_reading;
 mod small_tasks_do_what_they_say;
-mod vessel_begins_at_constant_velocity;
-mod vessel_config_is_checked;
-mod vessel_gradients_match_the_oracle;
-mod vessel_is_held_off_the_poles;
-mod vessel_positions_hold_to_a_metre;
-mod vessel_prefix_passes_no_credit;

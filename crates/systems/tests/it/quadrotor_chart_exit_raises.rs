@@ -1,7 +1,7 @@
 //! Leaving the chart of Euler angles is an error that says who and when; nothing is clipped.
 
 use crate::common::{key, rollout, small};
-use backcut_engine::{Cpu, Executor, RollError, Rollout};
+use backcut_engine::{Model, RollError, Rollout};
 use backcut_systems::quadrotor::simulation::Vehicle;
 use backcut_systems::quadrotor::{PITCH_LIMIT, Quadrotor, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
@@ -10,7 +10,7 @@ use backcut_systems::{Stream, System};
 fn roll(system: &Quadrotor, rollout: &mut Rollout<f64>) -> Result<f64, RollError> {
     let program = System::<f64>::program(system);
     let values = vec![0.0; program.layout().len()];
-    Cpu::detect().roll(&Cpu::detect().model(program, values).unwrap(), rollout)
+    Model::new(program, values).unwrap().roll(rollout)
 }
 
 fn start(pitch: f64, pitch_rate: f64, row: usize) -> (Quadrotor, Rollout<f64>) {

@@ -1,7 +1,7 @@
 //! What the paper does not publish is a setting: each changes what a batch gives, none changes the usual quadrotor,
 //! and the usual choice is not written into definitions.
 
-use backcut_engine::{Cpu, Executor};
+use backcut_engine::{Model, Rollout};
 use backcut_systems::{BatchKey, Built, Catalogue, Stream, SystemChoice};
 use serde_json::{Value, json};
 
@@ -13,15 +13,14 @@ fn built(settings: Value) -> std::sync::Arc<Built> {
 /// Weights, and the loss of the first batch of source 1 at 0.20 m/s.
 fn first_loss(settings: Value) -> (usize, f64) {
     let built = built(settings);
-    let (executor, system) = (Cpu::detect(), built.double());
-    let executor: &dyn Executor<f64> = executor;
+    let system = built.double();
     let layout = system.program().layout();
-    let model = executor.model(system.program(), layout.initialise(1)).unwrap();
+    let model = Model::new(system.program(), layout.initialise(1)).unwrap();
     let (rows, steps) = (system.batch_rows(), system.steps());
-    let mut rollout = executor.rollout(system.program(), rows, steps, system.spec()).unwrap();
+    let mut rollout = Rollout::new(system.program(), rows, steps, system.spec()).unwrap();
     let key = BatchKey { seed: 1, stream: Stream::A, update: 0 };
     system.fill_batch(key, &mut rollout).unwrap();
-    (layout.len(), executor.roll(&model, &mut rollout).unwrap())
+    (layout.len(), model.roll(&mut rollout).unwrap())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The traced step and the plain simulation are two writings of the same task.
 
 use crate::common::{key, model, rollout, small, tap};
-use backcut_engine::{Cpu, Executor};
+
 use backcut_systems::quadrotor::simulation::{Point, Vehicle, loss, token};
 use backcut_systems::quadrotor::{Batch, HORIZON, STATE, TOKEN, VelocityReading};
 use backcut_systems::{Stream, System};
@@ -33,7 +33,7 @@ fn compare(velocity: VelocityReading) {
     let mut rollout = rollout::<f64>(&system, system.spec());
     system.fill_batch(key, &mut rollout).unwrap();
     let model = model::<f64>(&system, 2.0);
-    Cpu::detect().roll(&model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
 
     let rows = batch.rows;
     let mut spread_of_actions = 0.0_f64;
@@ -88,8 +88,8 @@ fn single_precision_stays_near_double() {
     let mut narrow = rollout::<f32>(&system, system.spec());
     system.fill_batch(key, &mut wide).unwrap();
     system.fill_batch(key, &mut narrow).unwrap();
-    Cpu::detect().roll(&model::<f64>(&system, 2.0), &mut wide).unwrap();
-    Cpu::detect().roll(&model::<f32>(&system, 2.0), &mut narrow).unwrap();
+    model::<f64>(&system, 2.0).roll(&mut wide).unwrap();
+    model::<f32>(&system, 2.0).roll(&mut narrow).unwrap();
     for (w, n) in system.states(&wide).iter().zip(system.states(&narrow)) {
         assert!((w - f64::from(*n)).abs() < 2e-5 * (1.0 + w.abs()), "{w} and {n}");
     }

@@ -4,8 +4,8 @@
 use std::num::NonZeroUsize;
 
 use crate::common::{key, model, rollout, small, tap};
-use backcut_engine::oracle::{OracleInputs, OracleSpec, interpret};
-use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_engine::{Cut, Rollout, Workspace};
+use backcut_oracle::{OracleInputs, OracleSpec, interpret};
 use backcut_systems::embedding::{Embedding, PositionStart};
 use backcut_systems::policy::Mixer;
 use backcut_systems::quadrotor::{InitialVelocity, QuadrotorConfig, STATE, VelocityReading};
@@ -63,10 +63,10 @@ fn compare(config: QuadrotorConfig) {
         ..OracleSpec::default()
     };
 
-    let loss = Cpu::detect().roll(&model, &mut rollout).unwrap();
+    let loss = model.roll(&mut rollout).unwrap();
     let cuts: Vec<Cut> = CUTS.iter().map(|name| name.parse().unwrap()).collect();
-    let mut workspace = Cpu::detect().workspace(&rollout, &cuts).unwrap();
-    Cpu::detect().backward(&model, &rollout, &mut workspace).unwrap();
+    let mut workspace = Workspace::new(&rollout, &cuts).unwrap();
+    workspace.backward(&model, &rollout).unwrap();
     for (i, &cut) in cuts.iter().enumerate() {
         let program = System::<f64>::program(&system);
         let oracle = interpret(program, model.values(), &inputs, &spec, cut).unwrap();
@@ -135,8 +135,8 @@ fn without_memory_there_is_nothing_to_cut() {
     config.policy.mixer = Mixer::None;
     let system = config.check().unwrap();
     let rollout = rollout::<f64>(&system, system.spec());
-    assert!(Cpu::detect().workspace(&rollout, &[Cut::FF, Cut::KF]).is_ok());
-    let error = Cpu::detect().workspace(&rollout, &[Cut::FD]).unwrap_err();
+    assert!(Workspace::new(&rollout, &[Cut::FF, Cut::KF]).is_ok());
+    let error = Workspace::new(&rollout, &[Cut::FD]).unwrap_err();
     assert!(error.to_string().contains("FD"), "{error}");
 }
 

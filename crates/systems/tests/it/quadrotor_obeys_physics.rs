@@ -1,7 +1,7 @@
 //! Facts of mechanics that hold whatever the policy does.
 
 use crate::common::{key, rollout, small, tap};
-use backcut_engine::{Cpu, Executor, Fed, ForwardSpec, Model};
+use backcut_engine::{Fed, ForwardSpec, Model};
 use backcut_systems::quadrotor::simulation::{Matrix, Vehicle, transpose, turn, world_to_body};
 use backcut_systems::quadrotor::{
     GRAVITY, InitialSpread, Quadrotor, STATE, THRUST_RANGE, VelocityReading,
@@ -21,7 +21,7 @@ fn energy(position: &[f64], velocity: &[f64]) -> f64 {
 /// A policy whose every weight is zero: all actions are one half.
 fn idle(system: &Quadrotor) -> Model<f64> {
     let program = System::<f64>::program(system);
-    Cpu::detect().model(program, vec![0.0; program.layout().len()]).unwrap()
+    Model::new(program, vec![0.0; program.layout().len()]).unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn hover_is_a_fixed_point_of_the_traced_step() {
     rollout.initial_mut("state").unwrap()[STATE..][..6]
         .copy_from_slice(&[1.0, -2.0, 3.0, 0.0, 0.0, 2.5]);
     let start = rollout.initial_mut("state").unwrap().to_vec();
-    Cpu::detect().roll(&idle(&system), &mut rollout).unwrap();
+    idle(&system).roll(&mut rollout).unwrap();
     for states in system.states(&rollout).chunks_exact(start.len()) {
         for (now, then) in states.iter().zip(&start) {
             assert!((now - then).abs() < 1e-14, "{now} and {then}");
@@ -62,7 +62,7 @@ fn free_fall_keeps_its_energy_in_the_traced_step() {
     let values = [none, 0.9, 0.2, 0.7].repeat(rows * steps);
     rollout.fed_mut("action").unwrap().copy_from_slice(&values);
     system.fill_batch(key(1, Stream::A, 0), &mut rollout).unwrap();
-    Cpu::detect().roll(&idle(&system), &mut rollout).unwrap();
+    idle(&system).roll(&mut rollout).unwrap();
     let before = tap(&rollout, "state").chunks_exact(STATE);
     let after = system.states(&rollout).chunks_exact(STATE);
     for (s, next) in before.zip(after) {

@@ -1,7 +1,7 @@
 //! Every velocity entry of the token comes from one reading; hidden velocity leaves none.
 
 use crate::common::{key, model, rollout, small, tap};
-use backcut_engine::{Cpu, Executor, Rollout};
+use backcut_engine::Rollout;
 use backcut_systems::quadrotor::simulation::{turn, world_to_body};
 use backcut_systems::quadrotor::{POINT, STATE, TOKEN, VelocityReading};
 use backcut_systems::{Stream, System};
@@ -10,7 +10,7 @@ fn rolled(velocity: VelocityReading) -> Rollout<f64> {
     let system = small(velocity).check().unwrap();
     let mut rollout = rollout::<f64>(&system, system.spec());
     system.fill_batch(key(2, Stream::A, 1), &mut rollout).unwrap();
-    Cpu::detect().roll(&model::<f64>(&system, 1.0), &mut rollout).unwrap();
+    model::<f64>(&system, 1.0).roll(&mut rollout).unwrap();
     rollout
 }
 

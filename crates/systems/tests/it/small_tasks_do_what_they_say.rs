@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::common::{key, model, rollout};
-use backcut_engine::{Cpu, Cut, Executor};
+use backcut_engine::{Cut, Workspace};
 use backcut_systems::cart_pole::CartPole;
 use backcut_systems::delayed_cue::DelayedCue;
 use backcut_systems::policy::Mixer;
@@ -30,7 +30,7 @@ fn without_a_push_the_cart_pole_nearly_keeps_its_energy() {
     let model = model::<f64>(&system, 0.0);
     let mut rollout = rollout::<f64>(&system, System::<f64>::spec(&system));
     System::<f64>::fill_batch(&system, key(3, Stream::A, 0), &mut rollout).unwrap();
-    Cpu::detect().roll(&model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
     let program = System::<f64>::program(&system);
     let (push, next) = (program.tap("push").unwrap(), program.tap("next_state").unwrap());
     assert!(rollout.values(push).iter().all(|p| *p == 0.0));
@@ -54,10 +54,10 @@ fn every_policy_learns_them_under_every_credit() {
             let model = model::<f64>(system, 2.0);
             let mut rollout = rollout::<f64>(system, system.spec());
             system.fill_batch(key(3, Stream::A, 0), &mut rollout).unwrap();
-            Cpu::detect().roll(&model, &mut rollout).unwrap();
+            model.roll(&mut rollout).unwrap();
             let cuts = [Cut::FF, Cut::F_SG, Cut::KF, Cut::segments(2).unwrap()];
-            let mut workspace = Cpu::detect().workspace(&rollout, &cuts).unwrap();
-            Cpu::detect().backward(&model, &rollout, &mut workspace).unwrap();
+            let mut workspace = Workspace::new(&rollout, &cuts).unwrap();
+            workspace.backward(&model, &rollout).unwrap();
             for i in 0..cuts.len() {
                 for j in 0..i {
                     assert_ne!(
@@ -79,7 +79,7 @@ fn the_cue_is_gone_when_it_is_needed() {
     let mut rollout = rollout::<f64>(&system, System::<f64>::spec(&system));
     System::<f64>::fill_batch(&system, key(3, Stream::A, 0), &mut rollout).unwrap();
     let model = model::<f64>(&system, 0.0);
-    Cpu::detect().roll(&model, &mut rollout).unwrap();
+    model.roll(&mut rollout).unwrap();
     let program = System::<f64>::program(&system);
     let token = program.tap("token").unwrap();
     for t in 0..System::<f64>::steps(&system) {

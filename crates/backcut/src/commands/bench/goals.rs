@@ -1,7 +1,7 @@
 //! What passed and what missed, beside the noise of the moment.
 //!
-//! Goals are ratios within one run of the command, so they hold for any machine; a time in milliseconds is no goal. What
-//! misses its goal by less than the noise is open: a shared machine must not fail a check.
+//! Goals are ratios within one run of the command, so they hold for any machine; a time in milliseconds is
+//! no goal. What misses its goal by less than the noise is open: a shared machine must not fail a check.
 
 use std::fmt::Write as _;
 
@@ -28,16 +28,6 @@ pub enum Standing {
     Missed,
 }
 
-impl Standing {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Open => "open",
-            Self::Missed => "missed",
-        }
-    }
-}
-
 /// A goal and how it stands.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 #[expect(clippy::struct_field_names, reason = "the goal of a goal is called so in the JSON too")]
@@ -52,20 +42,11 @@ pub struct Goal {
 }
 
 impl Goal {
-    fn new(what: &'static str, value: f64, goal: f64, unit: &'static str, noise: f64) -> Self {
-        Self::judged(what, value, goal, unit, true, noise)
-    }
-
-    fn least(what: &'static str, value: f64, goal: f64, unit: &'static str, noise: f64) -> Self {
-        Self::judged(what, value, goal, unit, false, noise)
-    }
-
-    fn judged(
+    fn new(
         what: &'static str,
         value: f64,
-        goal: f64,
+        (is_limit, goal): (bool, f64),
         unit: &'static str,
-        is_limit: bool,
         noise: f64,
     ) -> Self {
         let short_by = if is_limit { value / goal - 1.0 } else { 1.0 - value / goal };
@@ -78,16 +59,24 @@ impl Goal {
     }
 }
 
+fn at_most(goal: f64) -> (bool, f64) {
+    (true, goal)
+}
+
+fn at_least(goal: f64) -> (bool, f64) {
+    (false, goal)
+}
+
 /// Every goal, with the noise of the times that it rests on; bytes have none.
 pub fn of(measured: &Measured) -> Vec<Goal> {
     let Measured { products, updates, threads, .. } = measured;
     let noise = updates.noise;
     vec![
-        Goal::least("slowest product", products.slowest(), 90.0, "% of peak", noise),
-        Goal::new("dearest cut", updates.dearest_cut(), 1.05, "x FF's time", noise),
-        Goal::new("six graphs", updates.six_graphs(), 3.0, "x FF's time", noise),
-        Goal::new("largest cut", updates.largest_cut(), 1.01, "x FF's bytes", 0.0),
-        Goal::least("two threads", threads.speedup, 1.8, "x one", noise),
+        Goal::new("slowest product", products.slowest(), at_least(90.0), "% of peak", noise),
+        Goal::new("dearest cut", updates.dearest_cut(), at_most(1.05), "x FF's time", noise),
+        Goal::new("six graphs", updates.six_graphs(), at_most(3.0), "x FF's time", noise),
+        Goal::new("largest cut", updates.largest_cut(), at_most(1.01), "x FF's bytes", 0.0),
+        Goal::new("two threads", threads.speedup, at_least(1.8), "x one", noise),
     ]
 }
 
@@ -100,7 +89,7 @@ pub fn text(goals: &[Goal], noise: f64) -> String {
         let _ = writeln!(
             out,
             "  {:<7} {what:<16} {value:>6.digits$} {unit:<12} (goal: {bound} {goal:.digits$})",
-            standing.word()
+            format!("{standing:?}").to_lowercase()
         );
     }
     let _ = writeln!(
@@ -129,11 +118,11 @@ mod tests {
 
     #[test]
     fn a_goal_is_missed_only_beyond_the_noise() {
-        let of = |value, noise| Goal::new("a", value, 2.0, "x", noise).standing;
+        let of = |value, noise| Goal::new("a", value, at_most(2.0), "x", noise).standing;
         assert_eq!(of(2.0, 0.0), Standing::Passed);
         assert_eq!(of(2.05, 0.1), Standing::Open);
         assert_eq!(of(2.05, 0.01), Standing::Missed);
-        let least = |value| Goal::least("a", value, 2.0, "x", 0.05).standing;
+        let least = |value| Goal::new("a", value, at_least(2.0), "x", 0.05).standing;
         assert_eq!(
             [2.5, 1.95, 1.0].map(least),
             [Standing::Passed, Standing::Open, Standing::Missed]
@@ -146,7 +135,7 @@ mod tests {
         assert_eq!(noise(&[1.0, 2.0, 3.0, 4.0, 5.0]), 1.0 / 3.0);
         assert_eq!(noise(&[2.0; 7]), 0.0);
         assert_eq!(noise(&[]), 0.0);
-        let goals = [Goal::new("six graphs", 3.1, 3.0, "x FF's time", 0.2)];
+        let goals = [Goal::new("six graphs", 3.1, at_most(3.0), "x FF's time", 0.2)];
         let text = text(&goals, 0.2);
         assert!(text.contains("open    six graphs") && text.contains("busy"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use backcut_engine::{
-    Cpu, Cut, Draw, Executor, ForwardSpec, Model, Moments, Program, Rollout, Workspace,
-};
-use backcut_kernels::Isa;
+use backcut_engine::{Cut, Draw, ForwardSpec, Model, Moments, Program, Rollout, Workspace};
 use backcut_kernels::optim::AdamW;
 use backcut_kernels::optim::rule::{Rule, Stretch};
 
@@ -17,7 +14,6 @@ const CLIP: f64 = 1.0;
 
 /// Everything one update touches.
 pub struct Learner {
-    executor: Box<dyn Executor<f32>>,
     model: Model<f32>,
     rollout: Rollout<f32>,
     workspace: Workspace<f32>,
@@ -27,7 +23,6 @@ pub struct Learner {
 
 impl Learner {
     pub fn new(
-        isa: Isa,
         program: &Arc<Program>,
         rows: usize,
         steps: usize,
@@ -35,37 +30,16 @@ impl Learner {
         cuts: &[Cut],
     ) -> anyhow::Result<Self> {
         let params = program.layout().initialise::<f32>(1);
-        let executor: Box<dyn Executor<f32>> = Box::new(Cpu::on(isa));
         let moments = Moments::zeros(params.len());
-        let model = executor.model(program, params)?;
-        let rollout = executor.rollout(program, rows, steps, spec).told()?;
-        let workspace = executor.workspace(&rollout, cuts).told()?;
-        Ok(Self { executor, model, rollout, workspace, moments, updates: 0 })
+        let model = Model::new(program, params)?;
+        let rollout = Rollout::new(program, rows, steps, spec).told()?;
+        let workspace = Workspace::new(&rollout, cuts).told()?;
+        Ok(Self { model, rollout, workspace, moments, updates: 0 })
     }
 
     /// Bytes of the record, the backward's buffers and the packed weights.
     pub fn bytes(&self) -> usize {
         self.rollout.bytes() + self.workspace.bytes() + self.model.packed_bytes()
-    }
-
-    /// A batch, its rollout and the gradients of all cuts.
-    pub fn differentiate(
-        &mut self,
-        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        self.sample(fill)?;
-        self.roll()?;
-        self.backward()
-    }
-
-    /// One whole update under the first cut.
-    pub fn update(
-        &mut self,
-        fill: impl FnOnce(u64, &mut Rollout<f32>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        self.differentiate(fill)?;
-        self.step();
-        Ok(())
     }
 
     /// Fills in a batch.
@@ -81,20 +55,20 @@ impl Learner {
 
     /// The forward.
     pub fn roll(&mut self) -> anyhow::Result<()> {
-        self.executor.roll(&self.model, &mut self.rollout)?;
+        self.model.roll(&mut self.rollout)?;
         Ok(())
     }
 
     /// The gradients of all cuts.
     pub fn backward(&mut self) -> anyhow::Result<()> {
-        self.executor.backward(&self.model, &self.rollout, &mut self.workspace).told()
+        self.workspace.backward(&self.model, &self.rollout).told()
     }
 
     /// Clips by the global norm, takes AdamW's step, packs the new weights.
     pub fn step(&mut self) {
-        let Self { executor, model, moments, workspace, .. } = self;
-        let factor = (CLIP / executor.norm(workspace, 0)).min(1.0) as f32;
+        let Self { model, moments, workspace, .. } = self;
+        let factor = (CLIP / model.norm(workspace.gradient(0))).min(1.0) as f32;
         let stretch = Stretch { range: 0..moments.first.len(), rule: Rule::AdamW(ADAMW) };
-        executor.step(model, moments, workspace, 0, &[stretch], factor);
+        model.step(moments, workspace.gradient(0), &[stretch], factor);
     }
 }

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use backcut_engine::{Cut, Executor, ForwardSpec, Rollout};
-use backcut_kernels::Isa;
+use backcut_engine::{Cut, ForwardSpec, Rollout};
 use backcut_kernels::random::Stream;
 use backcut_systems::Built;
 use backcut_training::Trainer;
@@ -33,21 +32,28 @@ pub struct OfSteps {
     window32_us_per_step: f64,
 }
 
-pub fn over_steps(isa: Isa, rounds: usize) -> anyhow::Result<Vec<OfSteps>> {
+pub fn over_steps(rounds: usize) -> anyhow::Result<Vec<OfSteps>> {
     let mut learners = Vec::new();
     for steps in STEPS {
         let shape = Shape { steps, layers: 2, width: 64, heads: 4 };
         let program = Arc::new(shape.program()?);
         for spec in [ForwardSpec::default(), ForwardSpec::window(WINDOW)?] {
-            learners.push(Learner::new(isa, &program, ROWS, steps, spec, &[Cut::FF])?);
+            learners.push(Learner::new(&program, ROWS, steps, spec, &[Cut::FF])?);
         }
     }
     let mut times = vec![Vec::new(); learners.len()];
     for _ in 0..rounds.max(1) {
         for (learner, times) in learners.iter_mut().zip(&mut times) {
-            learner.update(draw)?;
+            let mut update = || {
+                learner.sample(draw)?;
+                learner.roll()?;
+                learner.backward()?;
+                learner.step();
+                Ok(())
+            };
+            update()?;
             for _ in 0..2 {
-                times.push(timed(|| learner.update(draw))?);
+                times.push(timed(&mut update)?);
             }
         }
     }
@@ -92,12 +98,8 @@ pub struct Threads {
     pub speedup: f64,
 }
 
-pub fn over_threads(
-    executor: &dyn Executor<f32>,
-    built: &Built,
-    rounds: usize,
-) -> anyhow::Result<Threads> {
-    let unit = || system::trainer(executor, built, Cut::FF);
+pub fn over_threads(built: &Built, rounds: usize) -> anyhow::Result<Threads> {
+    let unit = || system::trainer(built, Cut::FF);
     let mut units = [unit()?, unit()?];
     let train = |unit: &mut Trainer<'_, f32>| -> anyhow::Result<()> {
         for _ in 0..UPDATES {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use backcut_engine::{Cut, Executor, Rollout};
-use backcut_kernels::Isa;
+use backcut_engine::{Cut, Rollout};
 use backcut_study::Tools;
 use backcut_systems::{BatchKey, Built, Stream, System};
 use backcut_training::{Arm, Evaluator, Trainer};
@@ -58,8 +57,8 @@ struct Parts {
 }
 
 impl Parts {
-    fn measure(isa: Isa, system: &dyn System<f32>, updates: usize) -> anyhow::Result<Self> {
-        let mut learner = learner(isa, system, &[Cut::FF])?;
+    fn measure(system: &dyn System<f32>, updates: usize) -> anyhow::Result<Self> {
+        let mut learner = learner(system, &[Cut::FF])?;
         let mut times: [Vec<f64>; 4] = Default::default();
         for _ in 0..updates {
             times[0].push(timed(|| learner.sample(|update, into| fill(system, update, into)))?);
@@ -76,53 +75,51 @@ impl Parts {
 }
 
 /// A training run under a cut, from the first source's initial parameters.
-pub fn trainer<'s>(
-    executor: &'s dyn Executor<f32>,
-    built: &'s Built,
-    cut: Cut,
-) -> anyhow::Result<Trainer<'s, f32>> {
+pub fn trainer(built: &Built, cut: Cut) -> anyhow::Result<Trainer<'_, f32>> {
     let arm = Arm { cut, seed: 1, stream: Stream::A, optimizer: built.optimizer.clone() };
-    Trainer::new(executor, built.system(), arm).told()
+    Trainer::new(built.system(), arm).told()
 }
 
 /// The same with room for several graphs, which training does not need.
-fn learner(isa: Isa, system: &dyn System<f32>, cuts: &[Cut]) -> anyhow::Result<Learner> {
+fn learner(system: &dyn System<f32>, cuts: &[Cut]) -> anyhow::Result<Learner> {
     let (rows, steps) = (system.batch_rows(), system.steps());
-    Learner::new(isa, system.program(), rows, steps, system.spec(), cuts)
+    Learner::new(system.program(), rows, steps, system.spec(), cuts)
 }
 
 fn fill(system: &dyn System<f32>, update: u64, rollout: &mut Rollout<f32>) -> anyhow::Result<()> {
     Ok(system.fill_batch(BatchKey { seed: 1, stream: Stream::A, update }, rollout)?)
 }
 
-pub fn measure(isa: Isa, tools: Tools, built: &Built, rounds: usize) -> anyhow::Result<Timings> {
-    let (executor, all) = (tools.executor, built.system());
+pub fn measure(tools: Tools, built: &Built, rounds: usize) -> anyhow::Result<Timings> {
+    let all = built.system();
     let mut narrow = built.choice.clone();
     narrow.settings["window"] = 1.into();
     let without_memory = tools.catalogue.build(&narrow).ok();
     let cuts = [Cut::FF, Cut::FD, Cut::F_SG, Cut::segments(8).context("8 is a length")?, Cut::KF];
-    let mut trainers = cuts
-        .iter()
-        .map(|cut| trainer(executor, built, *cut))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let mut trainers =
+        cuts.iter().map(|cut| trainer(built, *cut)).collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(built) = &without_memory {
-        trainers.push(trainer(executor, built, Cut::FF)?);
+        trainers.push(trainer(built, Cut::FF)?);
     }
-    let mut six = learner(isa, all, &Cut::SIX)?;
-    let mut panel = Evaluator::<f32>::new(executor, all).told()?;
+    let mut six = learner(all, &Cut::SIX)?;
+    let mut panel = Evaluator::<f32>::new(all).told()?;
     let mut times = vec![Vec::new(); trainers.len() + 2];
     for _ in 0..rounds {
         for (trainer, times) in trainers.iter_mut().zip(&mut times) {
             burst(times, || trainer.step().map(|_| ()).told())?;
         }
         let times = &mut times[trainers.len()..];
-        burst(&mut times[0], || six.differentiate(|update, into| fill(all, update, into)))?;
+        burst(&mut times[0], || {
+            six.sample(|update, into| fill(all, update, into))?;
+            six.roll()?;
+            six.backward()
+        })?;
         let model = trainers[0].model();
         times[1].push(timed(|| panel.evaluate(all, model).map(|_| ()).map_err(Into::into))?);
     }
     let mut bytes = BTreeMap::new();
     for cut in cuts {
-        bytes.insert(cut.to_string(), learner(isa, all, &[cut])?.bytes());
+        bytes.insert(cut.to_string(), learner(all, &[cut])?.bytes());
     }
     bytes.insert("six graphs".to_owned(), six.bytes());
     let fastest = |times: &Vec<f64>| times.iter().copied().fold(f64::INFINITY, f64::min);
@@ -139,7 +136,7 @@ pub fn measure(isa: Isa, tools: Tools, built: &Built, rounds: usize) -> anyhow::
         w1_ms: without_memory.map(|_| medians[5]),
         six_graphs_ms: medians[medians.len() - 2],
         panel_ms: medians[medians.len() - 1],
-        parts: Parts::measure(isa, all, rounds * BURST)?,
+        parts: Parts::measure(all, rounds * BURST)?,
         ff_fastest_ms: fastest(&times[0]),
         noise: noise(&times[0]),
         workspace_bytes: bytes["FF"],

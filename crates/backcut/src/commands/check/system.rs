@@ -8,16 +8,18 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::Result;
-use backcut_engine::oracle::{OracleInputs, OracleSpec, Random, interpret, random_direction};
-use backcut_engine::{Cpu, Cut, Executor, Rollout};
+use backcut_engine::{Cut, Model, Rollout, Workspace};
+use backcut_kernels::Isa;
+use backcut_oracle::{
+    Case, ORACLE_TOLERANCE, OfCut, OracleInputs, OracleSpec, Random, interpret, random_direction,
+    same_bits,
+};
 use backcut_study::Tools;
 use backcut_systems::{BatchKey, Stream, System, SystemChoice};
 use backcut_text::thousands;
 use serde::Serialize;
 
-use super::batch::{Numbers, spoil};
-use super::case::{Case, ORACLE_TOLERANCE, compare, within};
-use super::{Args, MAX_TAPE, TONES};
+use super::{Args, MAX_TAPE, TONES, word};
 use crate::common::{described, print_json, print_judged};
 use crate::exit::{Told as _, Verdict, user};
 
@@ -29,16 +31,6 @@ const CUTS: &str = "FF FD F_SG SEG-2 F_A0.5 KF KD K_SG K2F K2_SEG-2 K2_SG RSEG-2
 /// Words of a gradient that is zero everywhere.
 const IGNORED: &str =
     "the loss ignores the action: its gradient is exactly zero in every parameter";
-
-/// What was found for one cut.
-#[derive(Serialize)]
-struct OfCut {
-    cut: Cut,
-    /// Distance to the oracle, relative to its gradient's norm.
-    error: f64,
-    many_is_single: bool,
-    forward_is_same: bool,
-}
 
 /// Everything that was found.
 #[derive(Serialize)]
@@ -80,11 +72,10 @@ pub fn run(name: &str, args: &Args, tools: Tools) -> Result<Verdict> {
 
 fn examine(system: &dyn System<f64>, name: String, args: &Args) -> Result<Findings> {
     let program = system.program();
-    let executor: &'static dyn Executor<f64> = Cpu::detect();
     let (weights, all_steps) = (program.layout().len(), system.steps());
     let mut findings = Findings {
         system: name,
-        code_path: executor.describe(),
+        code_path: Isa::detect().to_string(),
         weights,
         rows: 0,
         steps: 0,
@@ -97,13 +88,13 @@ fn examine(system: &dyn System<f64>, name: String, args: &Args) -> Result<Findin
         problems: Vec::new(),
     };
     let key = BatchKey { seed: args.seed, stream: Stream::A, update: 0 };
-    let mut rollout = draw(executor, system, key)?;
-    findings.sampler(executor, system, key, &mut rollout)?;
+    let mut rollout = draw(system, key)?;
+    findings.sampler(system, key, &mut rollout)?;
     let parameters: Vec<f64> = program.layout().initialise(args.seed);
     if !findings.problems.is_empty() {
         return Ok(findings); // whatever follows would rest on it
     }
-    findings.forward(executor, &parameters, &mut rollout, args.seed)?;
+    findings.forward(&parameters, &mut rollout, args.seed)?;
     if !findings.problems.is_empty() {
         return Ok(findings);
     }
@@ -118,7 +109,6 @@ fn examine(system: &dyn System<f64>, name: String, args: &Args) -> Result<Findin
     })?;
     (findings.rows, findings.steps) = (rows, steps);
     let case = Case {
-        executor,
         program: Arc::clone(program),
         parameters,
         inputs: OracleInputs::read_from(&mut rollout, rows, steps),
@@ -129,13 +119,9 @@ fn examine(system: &dyn System<f64>, name: String, args: &Args) -> Result<Findin
 }
 
 /// A batch, freshly drawn.
-fn draw(
-    executor: &dyn Executor<f64>,
-    system: &dyn System<f64>,
-    key: BatchKey,
-) -> Result<Rollout<f64>> {
+fn draw(system: &dyn System<f64>, key: BatchKey) -> Result<Rollout<f64>> {
     let (program, rows, steps) = (system.program(), system.batch_rows(), system.steps());
-    let mut rollout = executor.rollout(program, rows, steps, system.spec()).told()?;
+    let mut rollout = Rollout::new(program, rows, steps, system.spec()).told()?;
     system.fill_batch(key, &mut rollout).map_err(|e| user(e, "look at the system's sampler"))?;
     Ok(rollout)
 }
@@ -144,35 +130,34 @@ impl Findings {
     /// Draws batches again and looks whether they are functions of their seed.
     fn sampler(
         &mut self,
-        executor: &dyn Executor<f64>,
         system: &dyn System<f64>,
         key: BatchKey,
         rollout: &mut Rollout<f64>,
     ) -> Result<()> {
-        let first = Numbers::of(rollout);
-        if let Some(place) = first.find(&first, |a, _| a.iter().any(|v| !v.is_finite())) {
+        let first = written(rollout);
+        if let Some((place, _)) = first.iter().find(|(_, row)| row.iter().any(|v| !v.is_finite())) {
             self.problems.push(format!("the sampler wrote a number that is not finite: {place}"));
         }
-        let again = Numbers::of(&mut draw(executor, system, key)?);
-        if let Some(place) = first.difference(&again) {
+        if let Some(place) = difference(&first, &written(&mut draw(system, key)?)) {
             self.problems.push(format!(
-                "the sampler is not a function of its seed: two draws of one batch differ in {place}"
+                "the sampler is not a function of its seed: two draws of one batch differ in \
+                 {place}"
             ));
             return Ok(());
         }
         let other = BatchKey { seed: key.seed + 1, ..key };
-        let mut used = draw(executor, system, other)?;
-        if first.difference(&Numbers::of(&mut used)).is_none() {
+        let mut used = draw(system, other)?;
+        if difference(&first, &written(&mut used)).is_none() {
             self.notes.push("another seed draws the same batch".to_owned());
         }
         let later = BatchKey { update: 1, ..key };
-        if first.difference(&Numbers::of(&mut draw(executor, system, later)?)).is_none() {
+        if difference(&first, &written(&mut draw(system, later)?)).is_none() {
             self.notes.push("the next update has the same batch".to_owned());
         }
         // In the place of the batch before, numbers that no sampler draws.
         spoil(&mut used);
         system.fill_batch(key, &mut used).map_err(|e| user(e, "look at the system's sampler"))?;
-        if let Some(place) = first.difference(&Numbers::of(&mut used)) {
+        if let Some(place) = difference(&first, &written(&mut used)) {
             self.problems.push(format!(
                 "the sampler leaves numbers of the batch before: it did not write {place}"
             ));
@@ -181,36 +166,29 @@ impl Findings {
     }
 
     /// Rolls the whole batch with every value watched, and looks what the loss depends on.
-    fn forward(
-        &mut self,
-        executor: &dyn Executor<f64>,
-        parameters: &[f64],
-        rollout: &mut Rollout<f64>,
-        seed: u64,
-    ) -> Result<()> {
+    fn forward(&mut self, parameters: &[f64], rollout: &mut Rollout<f64>, seed: u64) -> Result<()> {
         let layout = rollout.program().layout().clone();
-        // Zeros of an initialisation may hide what the loss depends on.
+        // At its initial zeros a program may hide what its loss depends on: look a step away, too.
         let direction = random_direction(parameters.len(), &mut Random::new(seed));
         let scale = 0.1 * (parameters.len() as f64).sqrt();
         let moved: Vec<f64> =
             parameters.iter().zip(&direction).map(|(p, d)| p + scale * d).collect();
         let mut reached = vec![false; layout.parameters().len()];
         for (i, values) in [parameters.to_vec(), moved].into_iter().enumerate() {
-            let model = executor.model(rollout.program(), values)?;
-            if let Err(error) = executor.roll_checked(&model, rollout) {
-                if i == 0 {
-                    self.problems.push(format!("the forward fails on the first batch: {error}"));
-                    return Ok(());
+            let model = Model::new(rollout.program(), values)?;
+            let mut workspace = Workspace::new(rollout, &[Cut::FF]).told()?;
+            let failed = if let Err(error) = model.roll_checked(rollout) {
+                Some(("forward", error.to_string()))
+            } else {
+                let run = workspace.backward_checked(&model, rollout);
+                run.err().map(|error| ("backward", error.to_string()))
+            };
+            if let Some((pass, error)) = failed {
+                if i > 0 {
+                    break; // other parameters may well leave the range
                 }
-                break; // other parameters may well leave the range
-            }
-            let mut workspace = executor.workspace(rollout, &[Cut::FF]).told()?;
-            if let Err(error) = executor.backward_checked(&model, rollout, &mut workspace) {
-                if i == 0 {
-                    self.problems.push(format!("the backward fails on the first batch: {error}"));
-                    return Ok(());
-                }
-                break;
+                self.problems.push(format!("the {pass} fails on the first batch: {error}"));
+                return Ok(());
             }
             let gradient = workspace.gradient(0);
             for (reached, parameter) in reached.iter_mut().zip(layout.parameters()) {
@@ -236,7 +214,7 @@ impl Findings {
         let edges = case.program.edge_names().into_iter().map(|edge| format!("FF:{edge}=D"));
         for name in CUTS.split_whitespace().map(str::to_owned).chain(edges) {
             let fits = name.parse::<Cut>().map_err(|error| error.to_string()).and_then(|cut| {
-                let fits = case.executor.workspace(&rollout, &[cut]);
+                let fits = Workspace::new(&rollout, &[cut]);
                 fits.map(|_| cut).map_err(|error| error.to_string())
             });
             match fits {
@@ -244,39 +222,20 @@ impl Findings {
                 Err(why) => self.unfit.push((name, why)),
             }
         }
-        let interpreted = |cut: Cut| -> Result<Vec<f64>> {
-            let Case { program, parameters, inputs, spec, .. } = case;
+        let Case { program, parameters, inputs, spec } = case;
+        self.cuts = case.compare(&cuts, |cut| {
             Ok(interpret(program, parameters, inputs, spec, cut)?.gradient)
-        };
-        let compared = compare(case, &cuts, interpreted)?;
-        self.cuts = (0..cuts.len())
-            .map(|i| OfCut {
-                cut: cuts[i],
-                error: compared.errors[i],
-                many_is_single: compared.many_is_single[i],
-                forward_is_same: compared.forward_is_same[i],
-            })
-            .collect();
-        for OfCut { cut, error, many_is_single, forward_is_same } in &self.cuts {
-            if !within(*error, ORACLE_TOLERANCE) {
-                self.problems.push(format!("{cut} is {error:.1e} from the scalar oracle"));
-            }
-            if !many_is_single {
-                self.problems.push(format!("{cut} among other cuts is not {cut} alone"));
-            }
-            if !forward_is_same {
-                self.problems.push(format!("{cut} changed the forward"));
-            }
-        }
+        })?;
+        self.problems.extend(self.cuts.iter().flat_map(OfCut::problems));
         if case.spec.prefix > 0 {
             let note =
                 "not held to central differences: the prefix passes no gradient, they see it";
             self.notes.push(note.to_owned());
             return Ok(());
         }
-        let error = case.differences(&compared.gradients[0], seed);
+        let error = case.differences(&self.cuts[0].gradient, seed);
         self.central_differences = Some(error);
-        if !within(error, DIFFERENCES_TOLERANCE) {
+        if error.is_nan() || error >= DIFFERENCES_TOLERANCE {
             // The oracle knows the program; differences know neither its stop_gradient() nor its kinks.
             self.notes.push(format!(
                 "central differences disagree by more than {DIFFERENCES_TOLERANCE:.0e}: look for a \
@@ -289,7 +248,6 @@ impl Findings {
     fn text(&self, seed: u64) -> String {
         let Self { system, code_path, rows, steps, batch_rows, all_steps, .. } = self;
         let mut out = format!("{system}: {} weights, seed {seed}\n", thousands(self.weights));
-        let word = |holds: bool| if holds { "same" } else { "DIFFERS" };
         if !self.cuts.is_empty() {
             let _ = writeln!(
                 out,
@@ -299,7 +257,7 @@ impl Findings {
                 "", "distance to the", "cut", "scalar oracle"
             );
         }
-        for OfCut { cut, error, many_is_single, forward_is_same } in &self.cuts {
+        for OfCut { cut, error, many_is_single, forward_is_same, .. } in &self.cuts {
             let (many, forward) = (word(*many_is_single), word(*forward_is_same));
             let cut = cut.to_string();
             let _ = writeln!(out, "{cut:<24} {error:>15.1e}   {many:<10}    {forward}");
@@ -319,5 +277,64 @@ impl Findings {
             writeln!(out, "\nwrong in {system}:\n  {}", self.problems.join("\n  "))
         };
         out
+    }
+}
+
+/// Every row of numbers that a sampler wrote, each with its place in words, in one order.
+fn written(rollout: &mut Rollout<f64>) -> Vec<(String, Vec<f64>)> {
+    let (program, rows, steps) = (rollout.program().clone(), rollout.rows(), rollout.steps());
+    let inputs = OracleInputs::read_from(rollout, rows, steps);
+    let spec = OracleSpec::read_from(rollout, rows, steps);
+    let mut written = Vec::new();
+    let mut push = |what: &str, name: &str, row: usize, step: Option<usize>, values| {
+        let step = step.map_or(String::new(), |step| format!(", step {step}"));
+        written.push((format!("{what} `{name}`, trajectory {row}{step}"), values));
+    };
+    let stepwise = program.inputs().zip(inputs.inputs);
+    let stepwise = stepwise.map(|((name, _), steps)| ("input", name.to_owned(), 0, steps));
+    let fed = spec.overrides.into_iter().map(|fed| ("fed value", fed.site, fed.first, fed.values));
+    for (what, name, first, steps) in stepwise.chain(fed) {
+        for (t, rows) in steps.into_iter().enumerate() {
+            for (row, values) in rows.into_iter().enumerate() {
+                push(what, &name, row, Some(first + t), values);
+            }
+        }
+    }
+    for ((name, _), rows) in program.condition_inputs().zip(inputs.condition) {
+        for (row, tokens) in rows.into_iter().enumerate() {
+            push("condition input", name, row, None, tokens.concat());
+        }
+    }
+    let states = program.states().iter().zip(inputs.states);
+    for (carried, rows) in states.chain(program.registers().iter().zip(inputs.registers)) {
+        for (row, values) in rows.into_iter().enumerate() {
+            push("initial value of", &carried.name, row, None, values);
+        }
+    }
+    written
+}
+
+/// The first place where two batches differ in a bit.
+fn difference<'w>(
+    ours: &'w [(String, Vec<f64>)],
+    theirs: &[(String, Vec<f64>)],
+) -> Option<&'w str> {
+    let mut pairs = ours.iter().zip(theirs);
+    let (found, _) = pairs.find(|((_, a), (_, b))| !same_bits(a, b))?;
+    Some(&found.0)
+}
+
+/// Overwrites everything that a sampler writes.
+fn spoil(rollout: &mut Rollout<f64>) {
+    const NEVER_DRAWN: f64 = 1.234_567_890_123e17;
+    let program = rollout.program().clone();
+    let spoil = |values: Option<&mut [f64]>| values.into_iter().for_each(|v| v.fill(NEVER_DRAWN));
+    program.inputs().for_each(|(name, _)| spoil(rollout.input_mut(name)));
+    program.condition_inputs().for_each(|(name, _)| spoil(rollout.condition_input_mut(name)));
+    for carried in program.states().iter().chain(program.registers()) {
+        spoil(rollout.initial_mut(&carried.name));
+    }
+    for fed in rollout.spec().fed.clone() {
+        spoil(rollout.fed_mut(&fed.site));
     }
 }

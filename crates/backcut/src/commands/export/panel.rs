@@ -4,7 +4,7 @@
 //! own findings at the same state: another program can compute each of them anew and compare.
 
 use anyhow::Result;
-use backcut_engine::{Executor, Rollout};
+use backcut_engine::{Model, Rollout};
 use backcut_measure::memory::panel_derangement;
 use backcut_measure::probe::{Folds, STRENGTHS};
 use backcut_measure::{Measurement, Subject, measure};
@@ -72,7 +72,6 @@ fn places(rows: usize, heads: usize, end: usize) -> impl Iterator<Item = (usize,
 
 /// The file's bytes.
 pub fn export(
-    executor: &dyn Executor<f32>,
     system: &dyn System<f32>,
     config: &RunConfig,
     start: Option<Start>,
@@ -83,14 +82,14 @@ pub fn export(
         Some(start) => start.checkpoint.state(layout).told()?,
         None => State::initial(system, config.seed),
     };
-    let model = executor.model(program, state.params.clone())?;
+    let model = Model::new(program, state.params.clone())?;
     let mut gathered = Gathered::new(system);
     for first in (0..rows).step_by(system.panel_group()) {
         let count = system.panel_group().min(rows - first);
-        let mut rollout = executor.rollout(program, count, steps, system.spec()).told()?;
+        let mut rollout = Rollout::new(program, count, steps, system.spec()).told()?;
         system.fill_panel(first, &mut rollout).map_err(|e| user(e, "it has no panel"))?;
         let hint = "the policy fails on the panel: choose another checkpoint";
-        executor.roll(&model, &mut rollout).map_err(|e| user(e, hint))?;
+        model.roll(&mut rollout).map_err(|e| user(e, hint))?;
         gathered.take(system, first, &rollout);
     }
     let mut tensors = Tensors::default();
@@ -109,7 +108,7 @@ pub fn export(
 
     let (seed, stream, update) = (config.seed, config.stream, state.update);
     let key = BatchKey { seed, stream, update };
-    let subject = Subject { executor, system, state: &state, optimizer: &config.optimizer, key };
+    let subject = Subject { system, state: &state, optimizer: &config.optimizer, key };
     let mut header = describe::<f32>(config, state.update, state.moments.step, &Map::new())?;
     header["kind"] = "panel".into();
     header["constants"] = system.constants().into();

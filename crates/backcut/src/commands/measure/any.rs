@@ -56,10 +56,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let measurement = args.measurement()?;
     let states = args.states.restore(tools)?;
     let reference = reference(args.reference.as_ref(), tools)?;
-    let reference = reference.as_ref().map(|state| Subject::of(tools.executor, state));
+    let reference = reference.as_ref().map(Subject::of);
     let mut of_state = Vec::new();
     for state in &states.all {
-        let found = measure(&measurement, &states.subject(state), reference.as_ref());
+        let found = measure(&measurement, &Subject::of(&state.restored), reference.as_ref());
         of_state.push(found.told_at(&state.label)?);
     }
     let results = Results::new(of_state);

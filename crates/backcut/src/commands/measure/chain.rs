@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use backcut_measure::{ALL, ChainOptions, Rig, chain};
+use backcut_measure::{ALL, ChainOptions, Rig, Subject, chain};
 use backcut_study::Tools;
 
 use super::figure::Lines;
@@ -33,8 +33,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let states = args.states.restore(tools)?;
     let mut of_state = Vec::new();
     for restored in &states.all {
-        let subject = states.subject(restored);
-        let mut rig = Rig::new(subject.executor, subject.system, &[]).told_at(&restored.label)?;
+        let subject = Subject::of(&restored.restored);
+        let mut rig = Rig::new(subject.system, &[]).told_at(&restored.label)?;
         of_state.push(chain(&mut rig, &subject, &options).told_at(&restored.label)?);
     }
     let results = Results::new(of_state);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use backcut_measure::{ALL, GradientOptions, Rig, gradient};
+use backcut_measure::{ALL, GradientOptions, Rig, Subject, gradient};
 use backcut_study::Tools;
 
 use super::figure::{Dots, Lines, Point};
@@ -51,12 +51,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let mut of_state = Vec::new();
     let mut rigs: Vec<Option<Rig<f32>>> = states.systems().iter().map(|_| None).collect();
     for restored in &states.all {
-        let subject = states.subject(restored);
+        let subject = Subject::of(&restored.restored);
         let rig = match &mut rigs[states.system_of(restored)] {
             Some(rig) => rig,
-            empty => empty.insert(
-                Rig::new(subject.executor, subject.system, &cuts).told_at(&restored.label)?,
-            ),
+            empty => empty.insert(Rig::new(subject.system, &cuts).told_at(&restored.label)?),
         };
         of_state.push(gradient(rig, &subject, &options).told_at(&restored.label)?);
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use backcut_measure::memory::panel_derangement;
-use backcut_measure::{Finding, Measurement, measure};
+use backcut_measure::{Finding, Measurement, Subject, measure};
 use backcut_study::Tools;
 
 use super::output::{Results, write};
@@ -28,7 +28,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         return Ok(Verdict::Fine);
     }
     let states = args.states.restore(tools)?;
-    let found = states.all.iter().map(|state| of_state(&states, state, &args.windows));
+    let found = states.all.iter().map(|state| of_state(state, &args.windows));
     let results = Results::new(found.collect::<Result<_>>()?);
     let text = match results.of_state.as_slice() {
         [only] => one(&states, Look(only), &args.windows),
@@ -49,7 +49,7 @@ fn donors(rows: usize) -> String {
     std::iter::once("trajectory,donor\n".to_owned()).chain(lines).collect()
 }
 
-fn of_state(states: &States, state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
+fn of_state(state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
     let mut measurements = vec![
         Measurement::Masking { windows: windows.to_vec() },
         Measurement::Donor { memories: vec![] },
@@ -59,7 +59,7 @@ fn of_state(states: &States, state: &Named, windows: &[usize]) -> Result<Vec<Fin
         let (parameter, columns) = latent.weights;
         Measurement::InputWeight { parameter: parameter.to_owned(), columns }
     }));
-    let subject = states.subject(state);
+    let subject = Subject::of(&state.restored);
     let mut findings: Vec<Finding> = Vec::new();
     for measurement in &measurements {
         for finding in measure(measurement, &subject, None).told_at(&state.label)? {

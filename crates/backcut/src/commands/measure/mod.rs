@@ -1,22 +1,17 @@
 //! `backcut measure`: one state restored completely, one thing changed, the two compared.
 
-mod analytic;
 mod any;
 mod chain;
 mod cost;
-mod counting;
 mod figure;
 mod gradient;
 mod gradients;
 mod lead;
 mod memory;
-mod orderings;
-mod orderings_cases;
 mod output;
 mod probe;
 mod replay;
 mod states;
-mod streams;
 mod study_states;
 pub mod table;
 mod update;
@@ -43,7 +38,7 @@ enum What {
     Update(update::Args),
     /// How far a disturbance of the physical state grows along the closed loop.
     Chain(chain::Args),
-    /// Time, memory and instructions of one update per cut.
+    /// Time and memory of one update per cut.
     Cost(cost::Args),
     /// What a policy reads from its memory: masked and foreign history, attention, input weights.
     Memory(memory::Args),
@@ -51,12 +46,6 @@ enum What {
     Probe(probe::Args),
     /// Any measurement that a study file may hold, as one table of findings.
     Any(any::Args),
-    /// Whether the two sampling streams draw from the same distribution.
-    Streams(streams::Args),
-    /// Whether local scores say which graph persistent training prefers, from a study's tables.
-    Orderings(orderings::Args),
-    /// Local diagnostics against persistent training on a small system with known gradients.
-    Analytic(analytic::Args),
 }
 
 /// Runs the command.
@@ -70,8 +59,5 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         What::Memory(args) => memory::run(args, tools),
         What::Probe(args) => probe::run(args, tools),
         What::Any(args) => any::run(args, tools),
-        What::Streams(args) => streams::run(args),
-        What::Orderings(args) => orderings::run(args),
-        What::Analytic(args) => analytic::run(args),
     }
 }

@@ -40,7 +40,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let states = args.states.restore(tools)?;
     let reference = reference(args.reference.as_ref(), tools)?;
-    let reference = reference.as_ref().map(|state| Subject::of(tools.executor, state));
+    let reference = reference.as_ref().map(Subject::of);
     let target = match (&args.target, states.all.first().and_then(|s| s.restored.built.latent)) {
         (Some(target), _) => target.clone(),
         (None, Some(latent)) => latent.tap.to_owned(),
@@ -53,7 +53,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     }
     let mut found = Vec::new();
     for state in &states.all {
-        let subject = states.subject(state);
+        let subject = Subject::of(&state.restored);
         let mut findings = probe(&subject, None, &options).told_at(&state.label)?;
         if let Some(reference) = &reference {
             findings.extend(probe(&subject, Some(reference), &options).told_at(&state.label)?);

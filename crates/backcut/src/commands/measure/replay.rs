@@ -99,8 +99,7 @@ pub fn replay(rig: &mut Rig<f32>, subject: &Subject, restored: &Named) -> Result
     let hash = if rig.find(cut).is_some() {
         replayed_hash(rig, subject, cut)
     } else {
-        Rig::new(subject.executor, subject.system, &[cut])
-            .and_then(|mut own| replayed_hash(&mut own, subject, cut))
+        Rig::new(subject.system, &[cut]).and_then(|mut own| replayed_hash(&mut own, subject, cut))
     }
     .told_at(&restored.label)?;
     Ok(if hash == after.hash {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use backcut_engine::Cut;
-use backcut_measure::Subject;
 use backcut_study::Tools;
 use backcut_systems::Built;
 use backcut_training::Restored;
@@ -117,11 +116,6 @@ impl States<'_> {
     pub fn system_of(&self, state: &Named) -> usize {
         let is_it = |known: &&Arc<Built>| Arc::ptr_eq(known, &state.restored.built);
         self.systems().iter().position(is_it).unwrap_or_default()
-    }
-
-    /// A state as measurements see it: with the optimizer and the batch that come next.
-    pub fn subject<'a>(&'a self, state: &'a Named) -> Subject<'a> {
-        Subject::of(self.tools.executor, &state.restored)
     }
 
     /// The lines that introduce a result.

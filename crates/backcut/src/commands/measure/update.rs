@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use backcut_engine::Cut;
 use backcut_measure::{
-    ALL, Layer, REDUNDANT, Rig, UpdateOptions, placement_follows_history, update,
+    ALL, Layer, REDUNDANT, Rig, Subject, UpdateOptions, placement_follows_history, update,
 };
 use backcut_study::Tools;
 
@@ -61,11 +61,11 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let (mut of_state, mut replays) = (Vec::new(), Vec::new());
     let mut rigs: Vec<Option<Rig<f32>>> = states.systems().iter().map(|_| None).collect();
     for restored in &states.all {
-        let subject = states.subject(restored);
+        let subject = Subject::of(&restored.restored);
         let rig = match &mut rigs[states.system_of(restored)] {
             Some(rig) => rig,
             empty => empty.insert(
-                Rig::new(subject.executor, subject.system, &cuts)
+                Rig::new(subject.system, &cuts)
                     .map(|rig| if args.together { rig } else { rig.apart() })
                     .told_at(&restored.label)?,
             ),

@@ -1,7 +1,8 @@
 //! What a study of a program will execute, for people and as JSON.
 
 use backcut_study::Study;
-use backcut_study::command::{Program, Replay, VARIABLE};
+use backcut_study::command::VARIABLE;
+use backcut_study::program::{Program, Replay};
 use backcut_text::escape;
 use serde_json::{Value, json};
 

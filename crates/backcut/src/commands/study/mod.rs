@@ -1,10 +1,10 @@
 //! `backcut study`: from a file to frozen predictions, runs, tables and verdicts.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use backcut_paper::studies;
-use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin, commit};
+use backcut_study::{Plan, Store, Study, StudyError, Tools, builtin, commit, note};
 use backcut_systems::Catalogue;
 use clap::Subcommand;
 
@@ -20,6 +20,7 @@ mod slurm;
 mod status;
 mod verify;
 mod watch;
+pub mod whole;
 
 /// Where results are kept unless --out says otherwise.
 pub const OUT: &str = "backcut-results";
@@ -28,7 +29,7 @@ pub const OUT: &str = "backcut-results";
 #[derive(clap::Args)]
 #[command(after_help = "\
 A study is a TOML file; `backcut study template` prints one to start from. FILE may also be the name
-of a study that is built in, as quick; a name that is not is answered with those that are.")]
+of a study that is built in; a name that is not is answered with those that are.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -48,8 +49,6 @@ enum Command {
     Amend(freeze::AmendArgs),
     /// Compute what is missing, here or on Slurm; safe to stop and to repeat.
     Run(run::Args),
-    /// Send to Slurm again what is missing of a study that was submitted.
-    Resubmit(slurm::Args),
     /// Compare the plan with the files; beside it, Slurm's queue.
     Status(status::Args),
     /// Watch a study as it runs: units, curves, failures.
@@ -77,7 +76,6 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         Command::Freeze(args) => freeze::run(args, tools),
         Command::Amend(args) => freeze::amend(args, tools),
         Command::Run(args) => run::run(args, tools),
-        Command::Resubmit(args) => slurm::resubmit(args, tools),
         Command::Status(args) => status::run(args, tools),
         Command::Watch(args) => watch::run(args, tools),
         Command::Collect(args) => collect::run(args, tools),
@@ -121,17 +119,30 @@ fn is_builtin(file: &Path) -> bool {
     !file.exists() && file.extension().is_none() && file.components().count() == 1
 }
 
-/// A study file, or a built-in study by name.
+/// A study file, a built-in study by name, or a study as a results folder notes it.
 pub fn load(file: &Path, catalogue: &Catalogue) -> Result<Study, StudyError> {
-    if is_builtin(file) {
-        let embedded = file.with_extension("toml");
-        if studies::read(&embedded).is_ok() {
-            return Study::load_with(&embedded, catalogue, &studies::read);
-        }
-        return Err(StudyError::invalid(
-            format!("{}: no such file, and no built-in study of that name", file.display()),
-            format!("built in: {}", studies::names().collect::<Vec<_>>().join(" ")),
-        ));
+    if file.extension().is_some_and(|ending| ending == "json") {
+        return note::read(file);
     }
-    Study::load(file, catalogue)
+    let studies = catalogue.studies();
+    if !is_builtin(file) || studies.is_empty() {
+        return Study::load(file, catalogue);
+    }
+    let embedded = file.with_extension("toml");
+    // As if the file lay in a folder of its own with the others, which it may name.
+    let read = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        let found = studies.iter().find(|(file, _)| Path::new(file) == Path::new(name));
+        let none = "no such study file, and none of that name is built in";
+        let none = || io::Error::new(io::ErrorKind::NotFound, none);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(none)
+    };
+    if read(&embedded).is_ok() {
+        return Study::load_with(&embedded, catalogue, &read);
+    }
+    let names: Vec<&str> = studies.iter().map(|(file, _)| file.trim_end_matches(".toml")).collect();
+    Err(StudyError::invalid(
+        format!("{}: no such file, and no built-in study of that name", file.display()),
+        format!("built in: {}", names.join(" ")),
+    ))
 }

@@ -239,7 +239,7 @@ fn measure(study: &Study, plan: &Plan, tools: Tools) -> Result<Option<Speed>> {
     let built = tools.catalogue.build(&run.system).told()?;
     let RunConfig { cut, seed, stream, optimizer, .. } = run;
     let arm = Arm { cut, seed, stream, optimizer };
-    let mut trainer = Trainer::new(tools.executor, built.system(), arm).told()?;
+    let mut trainer = Trainer::new(built.system(), arm).told()?;
     trainer.step().told()?;
     let began = Instant::now();
     let mut times = Vec::new();

@@ -45,11 +45,12 @@ pub struct Args {
     /// Say what would be computed (with Slurm: print the scripts), and compute nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Seconds without a sign of life after which another host's unit is taken over [default: 60; Slurm: 120]
+    /// Seconds without a sign of life after which another host's unit is taken over
+    /// [default: 60; Slurm: 120]
     #[arg(long, value_name = "SECONDS")]
     pub stale_after: Option<f64>,
     /// Seconds between saves of a long unit
-    #[arg(long, value_name = "SECONDS", default_value_t = SAVE_AFTER_SECS)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     pub save_after: f64,
     /// Where to compute
     #[arg(long, value_enum, default_value = "local")]
@@ -57,9 +58,6 @@ pub struct Args {
     #[command(flatten)]
     pub slurm: SlurmArgs,
 }
-
-/// Seconds between saves of a long unit.
-pub const SAVE_AFTER_SECS: f64 = 30.0;
 
 /// Where units are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -89,31 +87,6 @@ impl Args {
     }
 }
 
-impl Args {
-    fn submit(&self, tools: Tools) -> Result<Verdict> {
-        for (is_given, option, hint) in [
-            (self.jobs.is_some(), "--jobs", "say --cpus-per-task: a task has one unit per core"),
-            (self.shard.is_some(), "--shard", "say --units-per-task: a task is a shard"),
-        ] {
-            if is_given {
-                let what = format!("{option} with --executor slurm");
-                return Err(user(what, hint));
-            }
-        }
-        let stale_after = self.stale_after.unwrap_or(slurm::STALE_AFTER_SECS);
-        let submission = slurm::Submission {
-            target: &self.target,
-            slurm: &self.slurm,
-            only_failed: self.only_failed,
-            fail_fast: self.fail_fast,
-            dry_run: self.dry_run,
-            stale_after: seconds("stale-after", stale_after)?,
-            save_after: seconds("save-after", self.save_after)?,
-        };
-        slurm::submit(&submission, tools)
-    }
-}
-
 fn parse_shard(text: &str) -> Result<(u64, u64)> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
@@ -125,7 +98,7 @@ fn parse_shard(text: &str) -> Result<(u64, u64)> {
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if args.executor == Executor::Slurm {
-        return args.submit(tools);
+        return slurm::submit(args, tools);
     }
     if let Some(option) = args.slurm.given() {
         let what = format!("{option} without --executor slurm");
@@ -232,7 +205,8 @@ fn words_of(elapsed: Duration) -> String {
     if seconds < 10.0 { format!("{seconds:.1} s") } else { words(seconds) }
 }
 
-/// Progress: one bar for the study, one line per unit at work; without a terminal, a line now and then.
+/// Progress: one bar for the study, one line per unit at work; without a terminal, a line now and
+/// then.
 struct View<'a> {
     study: &'a Study,
     plan: &'a Plan,

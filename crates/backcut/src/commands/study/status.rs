@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use backcut_study::slurm::{Queue, SubmissionFolder, ask};
+use backcut_study::slurm::{folder, queue};
 use backcut_study::status::{UnitState, counts, states};
 use backcut_study::summary::{OutcomeSummary, Summary};
 use backcut_study::{Plan, Recorded, Store, Study, Tools, commit};
 use serde_json::json;
 
 use super::Target;
-use super::slurm::tasks;
+use super::slurm::{by_state, in_words};
 use super::watch::TONES;
 use crate::exit::{Told as _, Verdict};
 use crate::say::{self, judged, outln};
@@ -41,10 +41,10 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
             .map(|(state, count)| (state.word().to_owned(), json!(count)))
             .collect();
         let mut value = json!({ "study": study.name, "units": plan.units.len(), "states": map });
-        if let Some((_, queue)) = in_queue(&study, &store)? {
-            value["slurm"] = match &queue {
-                Queue::Silent(why) => json!({ "note": why }),
-                Queue::Tasks(_) => json!({ "queue": queue.states() }),
+        if folder(&store).exists() {
+            value["slurm"] = match queue(&store, &study.name) {
+                Err(why) => json!({ "note": why }),
+                Ok(tasks) => json!({ "queue": by_state(&tasks) }),
             };
         }
         say::json(serde_json::to_string_pretty(&value)?)?;
@@ -57,7 +57,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         }
     }
     frozen(&study, &store)?;
-    queue(&study, &store)?;
+    if folder(&store).exists() {
+        in_queue(&study, &store)?;
+    }
     failures(&study, &plan, &store, &states)?;
     if args.units {
         for (unit, state) in states.iter().enumerate().filter(|(_, s)| **s != UnitState::Done) {
@@ -84,34 +86,14 @@ fn frozen(study: &Study, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// The jobs that were submitted, if any were, and what of them is in the queue.
-fn in_queue(study: &Study, store: &Store) -> Result<Option<(Vec<u64>, Queue)>> {
-    let Some(jobs) = SubmissionFolder::new(store, &study.name).jobs().told()? else {
-        return Ok(None);
-    };
-    let jobs: Vec<u64> = jobs.iter().map(|job| job.job).collect();
-    let queue = ask(&jobs);
-    Ok(Some((jobs, queue)))
-}
-
 /// The queue beside the files: it says what may still come, never what is done.
-fn queue(study: &Study, store: &Store) -> Result<()> {
-    let Some((jobs, queue)) = in_queue(study, store)? else { return Ok(()) };
-    match &queue {
-        Queue::Silent(why) => outln!("  Slurm        no answer: {why}")?,
-        Queue::Tasks(found) if found.is_empty() => {
-            outln!("  Slurm        nothing in the queue, of {} jobs submitted", jobs.len())?;
-        }
-        queue @ Queue::Tasks(_) => {
-            let ids: Vec<String> = queue.jobs().iter().map(u64::to_string).collect();
-            outln!("  Slurm        {} (jobs {})", tasks(queue), ids.join(" "))?;
-            let mut reasons: Vec<&str> =
-                queue.tasks().iter().filter_map(|task| task.reason.as_deref()).collect();
-            reasons.sort_unstable();
-            reasons.dedup();
-            if !reasons.is_empty() {
-                outln!("               waiting for: {}", reasons.join(", "))?;
-            }
+fn in_queue(study: &Study, store: &Store) -> Result<()> {
+    match queue(store, &study.name) {
+        Err(why) => outln!("  Slurm        no answer: {why}")?,
+        Ok(tasks) if tasks.is_empty() => outln!("  Slurm        nothing in the queue")?,
+        Ok(tasks) => {
+            let (states, jobs) = in_words(&tasks);
+            outln!("  Slurm        {states} (jobs {jobs})")?;
         }
     }
     Ok(())

@@ -17,9 +17,6 @@ use backcut_text::{counted, escape};
 pub struct Args {
     /// Results folder, or a folder of collected tables
     dir: PathBuf,
-    /// Certificates (PEM) that time stamps are checked against
-    #[arg(long, value_name = "PEM")]
-    trust: Option<PathBuf>,
 }
 
 /// Options of `backcut study replay`.
@@ -51,7 +48,7 @@ const TONES: Tones = &[
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
-    let found = verify::verify(&args.dir, args.trust.as_deref()).told()?;
+    let found = verify::verify(&args.dir).told()?;
     for note in found.notes.iter().take(20) {
         note!("note: {note}");
     }

@@ -1,6 +1,7 @@
 //! `backcut study watch`: a study as it runs, in the terminal, from its files alone.
 //!
-//! The folder may be filled by another process, another host or a scheduler: nothing is asked but files.
+//! The folder may be filled by another process, another host or a scheduler: nothing is asked but
+//! files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +13,7 @@ use anyhow::Result;
 use backcut_study::collect::Results;
 use backcut_study::status::{UnitState, counts, states_of};
 use backcut_study::summary::{OutcomeSummary, Summary};
-use backcut_study::{Plan, Store, Study, Tools, UnitId, commit};
+use backcut_study::{Plan, Store, Study, Tools, UnitId, commit, note};
 
 use super::{OUT, Target, load};
 use crate::exit::{Told as _, Verdict, user};
@@ -94,7 +95,7 @@ fn repeat(args: &Args, look: impl Fn() -> Result<(String, [usize; 6])>) -> Resul
 
 /// All studies of a folder, in a line each; in full those that run, if their file is built in.
 fn folder(store: &Store, tools: Tools) -> Result<(String, [usize; 6])> {
-    let known = commit::known(store).told()?;
+    let known = note::known(store).told()?;
     if known.is_empty() {
         let error = format!("{}: no study ran in this folder", store.root().display());
         return Err(user(error, "name a folder that `backcut study run --out DIR` fills"));

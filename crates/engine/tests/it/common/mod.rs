@@ -3,36 +3,12 @@
 
 use std::sync::Arc;
 
-use backcut_engine::oracle::{
+use backcut_engine::{Cut, Draw, Model, Program, Rollout, Workspace};
+use backcut_kernels::{Isa, Real};
+use backcut_oracle::{
     OracleInputs, OracleResult, OracleSpec, interpret, random_cache_program, random_inputs,
     random_parameters, random_program,
 };
-use backcut_engine::{Cpu, Cut, Draw, Executor, Model, Program, Rollout};
-use backcut_kernels::{Isa, Real};
-
-/// A precision that the processor computes in.
-pub trait Float: Real {
-    fn on(isa: Isa) -> Box<dyn Executor<Self>>;
-    fn cpu() -> &'static dyn Executor<Self>;
-}
-
-macro_rules! floats {
-    ($($real:ty)*) => {$(
-        impl Float for $real {
-            fn on(isa: Isa) -> Box<dyn Executor<Self>> {
-                Box::new(Cpu::on(isa))
-            }
-            fn cpu() -> &'static dyn Executor<Self> {
-                Cpu::detect()
-            }
-        }
-    )*};
-}
-floats!(f32 f64);
-
-pub fn cpu<R: Float>() -> &'static dyn Executor<R> {
-    R::cpu()
-}
 
 /// Every kind of cut, with segments and step counts below, at and above short rollouts.
 pub const KINDS: [&str; 24] = [
@@ -120,41 +96,37 @@ impl Case {
         interpret(&self.program, &self.parameters, &self.inputs, &self.spec, cut).unwrap()
     }
 
-    pub fn rolled<R: Float>(&self, isa: Isa) -> (Model<R>, Rollout<R>) {
+    pub fn rolled<R: Real>(&self, isa: Isa) -> (Model<R>, Rollout<R>) {
         self.rolled_with(isa, &self.parameters)
     }
 
-    pub fn rolled_with<R: Float>(&self, isa: Isa, parameters: &[f64]) -> (Model<R>, Rollout<R>) {
+    pub fn rolled_with<R: Real>(&self, isa: Isa, parameters: &[f64]) -> (Model<R>, Rollout<R>) {
         let values = parameters.iter().map(|&p| R::from_f64(p)).collect();
-        let model = R::on(isa).model(&self.program, values).unwrap();
+        let model = Model::on(isa, &self.program, values).unwrap();
         let OracleSpec { rows, steps, .. } = self.spec;
         let mut rollout =
-            cpu().rollout(&self.program, rows, steps, self.spec.forward_spec()).unwrap();
+            Rollout::new(&self.program, rows, steps, self.spec.forward_spec()).unwrap();
         self.inputs.write_into(&mut rollout).unwrap();
         self.spec.feed_into(&mut rollout).unwrap();
-        cpu().roll(&model, &mut rollout).unwrap();
+        model.roll(&mut rollout).unwrap();
         (model, rollout)
     }
 
     /// The gradients of several cuts from one backward.
-    pub fn gradients<R: Float>(&self, cuts: &[Cut]) -> Vec<Vec<R>> {
+    pub fn gradients<R: Real>(&self, cuts: &[Cut]) -> Vec<Vec<R>> {
         let (model, rollout) = self.rolled(Isa::detect());
         backward_many(&model, &rollout, cuts)
     }
 
-    pub fn gradient<R: Float>(&self, name: &str) -> Vec<R> {
+    pub fn gradient<R: Real>(&self, name: &str) -> Vec<R> {
         self.gradients(&[cut(name)]).remove(0)
     }
 }
 
-pub fn backward_many<R: Float>(
-    model: &Model<R>,
-    rollout: &Rollout<R>,
-    cuts: &[Cut],
-) -> Vec<Vec<R>> {
-    let mut workspace = cpu().workspace(rollout, cuts).unwrap();
+pub fn backward_many<R: Real>(model: &Model<R>, rollout: &Rollout<R>, cuts: &[Cut]) -> Vec<Vec<R>> {
+    let mut workspace = Workspace::new(rollout, cuts).unwrap();
     workspace.draw(Draw::default());
-    cpu().backward(model, rollout, &mut workspace).unwrap();
+    workspace.backward(model, rollout).unwrap();
     (0..cuts.len()).map(|i| workspace.gradient(i).to_vec()).collect()
 }
 

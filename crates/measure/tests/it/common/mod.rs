@@ -2,7 +2,6 @@
 
 #![allow(dead_code, unused_imports)] // every test takes what it needs
 
-use backcut_engine::Cpu;
 use backcut_measure::{Finding, Measurement, Subject};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, System};
@@ -26,7 +25,7 @@ pub fn with_clip(clip: f64) -> Optimizer {
 
 /// The state after some updates of an arm.
 pub fn trained(system: &dyn System<f32>, arm: &Arm, updates: u64) -> State<f32> {
-    let mut trainer = Trainer::new(Cpu::detect(), system, arm.clone()).expect("a sound arm");
+    let mut trainer = Trainer::new(system, arm.clone()).expect("a sound arm");
     for _ in 0..updates {
         trainer.step().expect("early updates are harmless");
     }
@@ -39,7 +38,7 @@ pub fn subject<'a>(
     arm: &'a Arm,
 ) -> Subject<'a> {
     let key = BatchKey { seed: arm.seed, stream: arm.stream, update: state.update };
-    Subject { executor: Cpu::detect(), system, state, optimizer: &arm.optimizer, key }
+    Subject { system, state, optimizer: &arm.optimizer, key }
 }
 
 /// The value of a finding that must be there.

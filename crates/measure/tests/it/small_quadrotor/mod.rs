@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use backcut_engine::{Cpu, Cut};
+use backcut_engine::Cut;
 use backcut_kernels::random;
 use backcut_measure::Subject;
 use backcut_systems::policy::{Initialisation, Policy};
@@ -36,7 +36,7 @@ pub fn optimizer() -> Optimizer {
 
 pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {
     let arm = Arm { cut: Cut::FF, seed, stream: Stream::A, optimizer: optimizer() };
-    let mut trainer = Trainer::new(Cpu::detect(), system, arm).unwrap();
+    let mut trainer = Trainer::new(system, arm).unwrap();
     for _ in 0..20 {
         trainer.step().unwrap();
     }
@@ -51,7 +51,7 @@ pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {
 
 pub fn subject<'a>(system: &'a Quadrotor, state: &'a State<f32>) -> Subject<'a> {
     let key = BatchKey { seed: 1, stream: Stream::A, update: state.update };
-    Subject { executor: Cpu::detect(), system, state, optimizer: &OPTIMIZER, key }
+    Subject { system, state, optimizer: &OPTIMIZER, key }
 }
 
 pub fn value(findings: &[backcut_measure::Finding], quantity: &str, part: &str) -> f64 {

@@ -1,10 +1,9 @@
-//! Small quadrotors and vessels and their rollouts, for the tests beside this folder.
+//! Small quadrotors and their rollouts, for the tests beside this folder.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use backcut_engine::{Cpu, Executor, ForwardSpec, Model, Rollout};
+use backcut_engine::{ForwardSpec, Model, Rollout};
 use backcut_kernels::Real;
 use backcut_systems::quadrotor::{InitialSpread, QuadrotorConfig, VelocityReading};
-use backcut_systems::vessel::{Data, Fleet, Phase, Preset, Sizes, VesselConfig};
 use backcut_systems::{BatchKey, Stream, System};
 
 /// Starts far from hover, so that every term of the dynamics has a say.
@@ -21,43 +20,24 @@ pub fn small(velocity: VelocityReading) -> QuadrotorConfig {
     config
 }
 
-/// A vessel of a few steps on a small fleet.
-pub fn small_vessel(phase: Phase) -> VesselConfig {
-    let sizes = Sizes { width: 8, heads: 2, observed: 3, predicted: 4, key_points: 3 };
-    VesselConfig {
-        preset: Preset::Sizes(sizes),
-        phase,
-        data: Data::Fleet(Fleet { ships: 6, days: 6, seed: 1 }),
-        noise: 0.1,
-        batch: 2,
-        ..VesselConfig::default()
-    }
-}
-
 pub fn key(seed: u64, stream: Stream, update: u64) -> BatchKey {
     BatchKey { seed, stream, update }
 }
 
 /// Storage for a batch, with another forward than the system's own if asked.
-pub fn rollout<R: Real>(system: &dyn System<R>, spec: ForwardSpec<R>) -> Rollout<R>
-where
-    Cpu: Executor<R>,
-{
+pub fn rollout<R: Real>(system: &dyn System<R>, spec: ForwardSpec<R>) -> Rollout<R> {
     let (rows, steps) = (system.batch_rows(), system.steps());
-    Cpu::detect().rollout(system.program(), rows, steps, spec).unwrap()
+    Rollout::new(system.program(), rows, steps, spec).unwrap()
 }
 
 /// The system's policy with initial weights, enlarged so that its actions differ clearly.
-pub fn model<R: Real>(system: &dyn System<R>, factor: f64) -> Model<R>
-where
-    Cpu: Executor<R>,
-{
+pub fn model<R: Real>(system: &dyn System<R>, factor: f64) -> Model<R> {
     let program = system.program();
     let mut values = program.layout().initialise::<R>(11);
     for value in &mut values {
         *value = *value * R::from_f64(factor);
     }
-    Cpu::detect().model(program, values).unwrap()
+    Model::new(program, values).unwrap()
 }
 
 /// Values of a tap or input over all steps, `[step][row][column]`.
