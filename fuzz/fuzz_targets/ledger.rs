@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use backcut_ledger::{Hash, Ledger, LedgerError, canonical_value};
+use backcut_files::{Hash, canonical_value};
+
+use backcut_evidence::ledger::{Ledger, LedgerError};
 use serde_json::Value;
 
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 use backcut_study::record::Record;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,11 +1,11 @@
 //! Gradients of several arms against the first one's, and what an optimizer makes of them.
 //!
-//! All of it is `backcut_measure::outside`, which also reads the files of `backcut measure gradients`: this file
+//! All of it is `backcut_lab::measure::outside`, which also reads the files of `backcut measure gradients`: this file
 //! only turns arrays and a request into what it takes.
 
 use backcut_kernels::Real;
-use backcut_measure::groups_by;
-use backcut_measure::outside::{Described, InMemory, Optimizing, Rule, compare};
+use backcut_lab::measure::groups_by;
+use backcut_lab::measure::outside::{Described, InMemory, Optimizing, Rule, compare};
 use backcut_systems::{AdamWSettings, SgdSettings};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -114,7 +114,7 @@ fn run<R: Real>(
     let group_of = |name: &str| {
         let tensor = request.tensors.iter().find(|tensor| tensor.name == name);
         let asked = tensor.and_then(|tensor| tensor.group.clone());
-        asked.unwrap_or_else(|| backcut_measure::group_of(name))
+        asked.unwrap_or_else(|| backcut_lab::measure::group_of(name))
     };
     let groups = groups_by(ranges, &group_of);
     let described = Described {

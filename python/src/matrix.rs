@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backcut_draw::{Anchor, Canvas, Drawing, PANEL_WIDTH, Panel, Series, shorten};
+use backcut_page::draw::{Anchor, Canvas, Drawing, PANEL_WIDTH, Panel, Series, shorten};
 use pyo3::prelude::*;
 
 /// Where a panel's cells begin, and how far they may go.

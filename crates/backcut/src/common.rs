@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
+use backcut_lab::training::{Checkpoint, Folder, Precision, RunConfig, config};
 use backcut_study::EVALUATE_EVERY;
 use backcut_systems::{Built, Stream};
 use backcut_text::{counted, escape};
-use backcut_training::{Checkpoint, Folder, Precision, RunConfig, config};
 use serde::Serialize;
 
 use crate::exit::{Told as _, Verdict, user};

@@ -1,9 +1,9 @@
 //! Options that depart from a system's own optimizer, the same as `[optimizer]` of a study file.
 
 use anyhow::Result;
+use backcut_lab::training::RunConfig;
 use backcut_study::file::OptimizerTable;
 use backcut_systems::{Clip, Kind, Optimizer, ParameterGroup, Placed, Schedule};
-use backcut_training::RunConfig;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use backcut_draw::Drawing;
-use backcut_report::{ReportError, Results, Table};
+use backcut_page::draw::Drawing;
+use backcut_page::report::{ReportError, Results, Table};
 use backcut_systems::SystemChoice;
 
 /// An error that was published for a system.

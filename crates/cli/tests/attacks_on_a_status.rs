@@ -266,9 +266,9 @@ fn drawn_sources_cannot_be_computed_before_the_prediction_stands() {
     assert!(desk.fine("study verify out/tables").contains(": sound"));
     assert!(desk.fine("study verify out").contains("sources: 4 drawn by it"));
     // The seeds follow from the entry's hash, by the rule that the ledger's documentation gives.
-    let ledger = backcut_ledger::Ledger::open(desk.path("out/ledger.jsonl")).unwrap();
+    let ledger = backcut_evidence::ledger::Ledger::open(desk.path("out/ledger.jsonl")).unwrap();
     let hash = ledger.entries()[0].hash;
-    let first = backcut_ledger::Hash::of(format!("{hash} source 1").as_bytes());
+    let first = backcut_files::Hash::of(format!("{hash} source 1").as_bytes());
     let seed = u64::from_str_radix(&first.to_string()[..12], 16).unwrap();
     let sources = desk.rows("out", "s", "endpoints.csv");
     assert!(sources.iter().any(|row| row.get("source") == seed.to_string()), "{seed}");

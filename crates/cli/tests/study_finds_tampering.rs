@@ -128,7 +128,7 @@ fn sum_again(folder: &Path) {
     let names = text.lines().map(|line| line.split_once("  ").unwrap().1);
     let line = |name: &str| {
         let bytes = fs::read(folder.join(name)).unwrap();
-        format!("{}  {name}\n", backcut_ledger::Hash::of(&bytes))
+        format!("{}  {name}\n", backcut_files::Hash::of(&bytes))
     };
     fs::write(&sums, names.map(line).collect::<String>()).unwrap();
 }

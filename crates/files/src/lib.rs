@@ -1,7 +1,9 @@
 //! Files of users: read within bounds, put in place whole.
 //!
 //! **Does**: reads files whose paths somebody gave ([`read`], [`read_text`], [`open`]) and puts files
-//! where somebody wants them, whole or not at all ([`replace`], [`place`]).
+//! where somebody wants them, whole or not at all ([`replace`], [`place`]). What every crate hashes, it
+//! hashes by what is defined here: [`canonical()`] JSON, SHA-256 as [`struct@Hash`]. A time in a record
+//! is a [`Utc`]; no clock is read.
 //!
 //! **Refuses**: whatever is no regular file. A pipe would never end, `/dev/zero` would fill the memory,
 //! and a device that is "replaced" is lost to the machine. Nothing is written through a link either.
@@ -20,10 +22,16 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod canonical;
+mod hash;
 mod reading;
+mod utc;
 mod writing;
 
+pub use canonical::{canonical, canonical_value};
+pub use hash::{Hash, HashError};
 pub use reading::{MAX_BYTES, MAX_TEXT, open, read, read_from, read_text};
+pub use utc::{Utc, UtcError};
 pub use writing::{place, replace, sync_folder, target_of};
 
 use std::fs::FileType;

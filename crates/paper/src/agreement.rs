@@ -5,10 +5,10 @@
 //! of sources has Wilson's interval, a correlation Fisher's, a standard deviation the normal theory's; extremes
 //! and bounds have none.
 
-use backcut_report::Results;
+use backcut_evidence::tables::Judgement;
+use backcut_page::report::Results;
 use backcut_stats::Verdict;
 use backcut_stats::normal::normal_quantile;
-use backcut_tables::Judgement;
 use backcut_text::format::{estimate, exact};
 
 use crate::compare::Ours;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backcut_report::Results;
+use backcut_page::report::Results;
 
 use crate::Reproduction;
 use crate::agreement::{Agreement, Group, agreement};

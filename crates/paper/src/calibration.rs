@@ -8,10 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use backcut_report::results::Study;
-use backcut_report::{ReportError, Results};
-use backcut_tables::UnitState;
-use backcut_tables::rows::MeasurementRow;
+use backcut_evidence::tables::UnitState;
+use backcut_evidence::tables::rows::MeasurementRow;
+use backcut_page::report::results::Study;
+use backcut_page::report::{ReportError, Results};
 use serde::Deserialize;
 
 /// The study whose tables are read.
@@ -195,8 +195,10 @@ fn measured(
 /// The share of updates that were clipped.
 fn clipped(study: &Study, arm: &str, condition: &str) -> Option<f64> {
     let (mut clipped, mut updates) = (0, 0);
-    let trained = |row: &&backcut_tables::rows::UnitRow| {
-        row.arm == arm && row.condition == condition && row.what == backcut_tables::Work::Train
+    let trained = |row: &&backcut_evidence::tables::rows::UnitRow| {
+        row.arm == arm
+            && row.condition == condition
+            && row.what == backcut_evidence::tables::Work::Train
     };
     for row in study.units.iter().filter(trained) {
         clipped += row.clipped.filter(|_| row.state == UnitState::Done)?;

@@ -1,16 +1,16 @@
 //! Ours for one published number.
 
-use backcut_ledger::{Standing, Status};
+use backcut_evidence::ledger::{Standing, Status};
+use backcut_evidence::tables::Judgement;
 use backcut_stats::bootstrap::mean_interval;
 use backcut_stats::quantile::quantiles;
 use backcut_stats::{DRAWS, SEED};
-use backcut_tables::Judgement;
 
 use crate::entry::{Entry, Statistic};
 use crate::measured::{Measured, clipped, collected, correlated, curve, measured};
 use crate::selected::{correlation, extra, median_change, shape};
-use backcut_report::estimate::{Estimate, same_contrast};
-use backcut_report::results::{Judged, Results};
+use backcut_page::report::estimate::{Estimate, same_contrast};
+use backcut_page::report::results::{Judged, Results};
 
 /// Studies that a small run can stand in for, with less precision.
 const QUICK: &str = "quick";

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use backcut_report::Results;
-use backcut_report::estimate::Estimate;
-use backcut_report::results::canonical_condition;
+use backcut_page::report::Results;
+use backcut_page::report::estimate::Estimate;
+use backcut_page::report::results::canonical_condition;
 use backcut_text::counted;
 use backcut_text::format::fixed;
 

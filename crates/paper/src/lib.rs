@@ -15,7 +15,7 @@
 //!
 //! ```no_run
 //! use backcut_paper::Reproduction;
-//! use backcut_report::Results;
+//! use backcut_page::report::Results;
 //!
 //! let ours = Reproduction::new(Results::open(std::path::Path::new("results"))?)?;
 //! std::fs::write("memory-value.svg", ours.figure("memory-value")?.svg())?;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use backcut_report::Results;
-use backcut_report::estimate::{Estimate, Pick};
-use backcut_report::results::{Study, canonical_condition, distinct};
+use backcut_evidence::tables::UnitState;
+use backcut_page::report::Results;
+use backcut_page::report::estimate::{Estimate, Pick};
+use backcut_page::report::results::{Study, canonical_condition, distinct};
 use backcut_stats::correlation::spearman;
 use backcut_stats::quantile::{mean, quantiles};
-use backcut_tables::UnitState;
 
 use crate::entry::{Curve, Measure, Other, Within};
 use crate::figures::quantities::PLAIN_ERROR;

@@ -4,11 +4,11 @@
 //! claim *holds* where the interval decides for it. The choice that moves a claim most is the factor whose levels' mean
 //! effects lie furthest apart; the design is balanced, so each is a mean over the others' levels alike.
 
-use backcut_report::Results;
-use backcut_report::results::Judged;
+use backcut_evidence::tables::Judgement;
+use backcut_page::report::Results;
+use backcut_page::report::results::Judged;
 use backcut_stats::Verdict;
 use backcut_study::file::StudyFile;
-use backcut_tables::Judgement;
 use backcut_text::format::number;
 
 use crate::Reproduction;

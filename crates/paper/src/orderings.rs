@@ -7,7 +7,7 @@ use backcut_stats::agreement::{Agreement, LabelPair, label_agreement};
 use backcut_stats::bootstrap::mean_interval;
 use backcut_stats::{DRAWS, SEED};
 
-use backcut_measure::MeasureError;
+use backcut_lab::measure::MeasureError;
 
 /// The levels of every interval here.
 const LEVELS: [f64; 2] = [0.025, 0.975];

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use backcut_draw::Drawing;
-use backcut_report::escape::file_name;
-use backcut_report::page::Page;
-use backcut_report::{ReportError, Table, table};
+use backcut_page::draw::Drawing;
+use backcut_page::report::escape::file_name;
+use backcut_page::report::page::Page;
+use backcut_page::report::{ReportError, Table, table};
 use backcut_text::counted;
 use backcut_text::format::NONE;
 

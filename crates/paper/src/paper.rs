@@ -5,7 +5,7 @@
 //! and has what the row has; a row has what its table says for all (`defaults`). Claims are in this project's words.
 //! Code that compares never holds a number of the paper.
 
-use backcut_report::estimate::same_contrast;
+use backcut_page::report::estimate::same_contrast;
 use backcut_text::Hinted;
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use backcut::command::Told as _;
 use backcut::{Beside, Publication, Published};
-use backcut_draw::Drawing;
-use backcut_report::{ReportError, Results, Table};
+use backcut_page::draw::Drawing;
+use backcut_page::report::{ReportError, Results, Table};
 use backcut_systems::SystemChoice;
 
 use crate::{FIGURES, Reproduction, SECOND, edges, paper, values};

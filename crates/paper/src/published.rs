@@ -5,8 +5,8 @@
 //! it prints; one that is adjusted for a family is narrowed by the ratio of normal quantiles. Where it prints a mean
 //! over n sources alone, its interval is taken to be as wide as ours would be with n sources.
 
-use backcut_report::Results;
-use backcut_report::estimate::Estimate;
+use backcut_page::report::Results;
+use backcut_page::report::estimate::Estimate;
 use backcut_stats::normal::normal_quantile;
 use backcut_stats::{Contrast, Layout, SourceTable};
 

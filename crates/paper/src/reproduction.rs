@@ -12,7 +12,7 @@ use crate::figures::design::DesignEdges;
 use crate::multiverse;
 use crate::paper::{Paper, PaperError};
 use crate::tables::{our_text, paper_text};
-use backcut_report::{Format, Results};
+use backcut_page::report::{Format, Results};
 use backcut_text::capital;
 use backcut_text::escape::markdown;
 use backcut_text::format::NONE;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use backcut_report::Results;
-use backcut_report::estimate::{Estimate, same_contrast};
+use backcut_evidence::tables::Judgement;
+use backcut_page::report::Results;
+use backcut_page::report::estimate::{Estimate, same_contrast};
 use backcut_stats::Verdict;
 use backcut_stats::correlation::pearson;
 use backcut_stats::quantile::{mean, quantiles};
-use backcut_tables::Judgement;
 
 use crate::entry::{ExtraPick, Measure, Shape, ShapeCount};
 use crate::measured::{collected, measured};

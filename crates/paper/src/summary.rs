@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backcut_report::{ReportError, states_line};
+use backcut_page::report::{ReportError, states_line};
 use backcut_text::escape::plain;
 use backcut_text::format::estimate;
 use backcut_text::wrapped;
@@ -37,7 +37,7 @@ impl Reproduction {
             body += &wrapped(&plain(&line), columns, 4);
         }
         if body.is_empty() {
-            return backcut_report::summary(&self.results, study, columns);
+            return backcut_page::report::summary(&self.results, study, columns);
         }
         let states = wrapped(&states_line(tables), columns, 2);
         Ok(format!("{states}\n    {:<33}  the paper's\n{body}", "ours"))

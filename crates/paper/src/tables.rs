@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::agreement::{Agreement, Difference};
 use crate::answer::Found;
 use crate::compare::Ours;
-use backcut_report::{ReportError, Table};
+use backcut_page::report::{ReportError, Table};
 use backcut_text::escape::csv;
 use backcut_text::format::{NONE, estimate, exact};
 

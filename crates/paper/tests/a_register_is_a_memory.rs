@@ -1,11 +1,11 @@
 //! What can be done to a memory that is a register, on the analytic system.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use backcut_measure::memory::{donor, donor_with};
-use backcut_measure::{Finding, MeasureError, Measurement, Subject, measure};
+use backcut_lab::measure::memory::{donor, donor_with};
+use backcut_lab::measure::{Finding, MeasureError, Measurement, Subject, measure};
+use backcut_lab::training::{Moments, Optimizer, State};
 use backcut_paper::analytic::system::{AnalyticConfig, PANEL_ROWS};
 use backcut_systems::{BatchKey, Stream};
-use backcut_training::{Moments, Optimizer, State};
 
 fn find<'a>(findings: &'a [Finding], quantity: &str) -> &'a Finding {
     findings.iter().find(|f| f.quantity == quantity).unwrap()

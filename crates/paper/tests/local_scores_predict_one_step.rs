@@ -2,11 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use backcut_engine::{Cut, Model, Rollout};
-use backcut_measure::diagnostics::local_scores;
+use backcut_lab::measure::diagnostics::local_scores;
+use backcut_lab::training::{AdamWSettings, Arm, Optimizer, State, Trainer};
 use backcut_paper::analytic::system::{Analytic, AnalyticConfig};
 use backcut_paper::analytic::{GRAPHS, Row, StudyParams, run, summarise};
 use backcut_systems::{BatchKey, Stream, System};
-use backcut_training::{AdamWSettings, Arm, Optimizer, State, Trainer};
 
 fn optimizer(rate: f64) -> Optimizer {
     Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 20.0)

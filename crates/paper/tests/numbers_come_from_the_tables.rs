@@ -5,11 +5,11 @@ mod common;
 
 use std::fs;
 
-use backcut_ledger::Status;
+use backcut_evidence::ledger::Status;
+use backcut_page::report::{Format, Results};
 use backcut_paper::agreement::agreement;
 use backcut_paper::compare::{Ours, ours};
 use backcut_paper::paper::Paper;
-use backcut_report::{Format, Results};
 
 fn edit(folder: &std::path::Path, file: &str, change: impl Fn(&str) -> String) {
     let path = folder.join(file);

@@ -1,7 +1,7 @@
 //! What a reader gets: the page in Chromium, with hostile results.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../../report/tests/common/browser.rs"]
+#[path = "../../page/tests/common/browser.rs"]
 mod browser;
 mod common;
 

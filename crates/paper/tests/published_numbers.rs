@@ -6,10 +6,10 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 
+use backcut_page::report::Results;
 use backcut_paper::entry::{Entry, Subject};
 use backcut_paper::paper::Paper;
 use backcut_paper::published;
-use backcut_report::Results;
 use backcut_stats::table::RawTable;
 use backcut_text::format::exact;
 

@@ -2,9 +2,9 @@
 
 mod common;
 
+use backcut_page::report::Format;
 use backcut_paper::FIGURES;
 use backcut_paper::paper::Paper;
-use backcut_report::Format;
 
 #[test]
 fn two_readings_give_the_same_bytes() {

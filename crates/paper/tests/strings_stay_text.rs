@@ -5,7 +5,7 @@ mod common;
 
 use std::fs;
 
-use backcut_report::{Format, Results};
+use backcut_page::report::{Format, Results};
 
 /// Fills every field of a small study that may hold any text with a hostile string.
 fn hostile(text: &str) -> tempfile::TempDir {
@@ -59,7 +59,7 @@ fn no_string_of_a_file_becomes_markup() {
         let svg = results.figure("memory-value").unwrap().svg();
         assert!(!svg.contains("<script") && !svg.contains("<img"), "{text:?}");
         for name in ["units", "contrasts", "summary"] {
-            let table = backcut_report::table(&results.results, name, None);
+            let table = backcut_page::report::table(&results.results, name, None);
             let table = table.or_else(|_| results.table(name)).unwrap();
             let markdown = table.write(Format::Markdown);
             assert!(!markdown.contains('<'), "{name} {text:?}");

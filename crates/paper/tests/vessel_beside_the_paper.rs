@@ -3,10 +3,10 @@
 
 mod common;
 
+use backcut_page::report::Results;
 use backcut_paper::agreement::{Agreement, agreement};
 use backcut_paper::compare::{Ours, ours};
 use backcut_paper::paper::{Compare, Entry, Paper, Subject};
-use backcut_report::Results;
 
 struct Vessel {
     results: Results,
@@ -114,7 +114,7 @@ fn a_contrast_against_a_margin_is_shown_as_the_quantity() {
 fn below(vessel: &Vessel, arm: &str, other: &str) -> f64 {
     let rows = &vessel.results.study("b3").unwrap().curves;
     let error = |source: &str, arm: &str| {
-        let of = |row: &&backcut_tables::rows::EvaluationRow| {
+        let of = |row: &&backcut_evidence::tables::rows::EvaluationRow| {
             row.source == source && row.arm == arm && row.update == 4400
         };
         rows.iter().find(of).unwrap().value.unwrap()

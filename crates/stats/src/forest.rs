@@ -1,15 +1,14 @@
-//! Forest plots, in the terminal and as SVG.
+//! Forest plots in the terminal.
 //!
 //! One row per contrast on a shared axis: the pointwise interval is the thick part, the family's
 //! endpoints the thin one, the estimate a mark; zero and the margin are vertical lines.
 
 use std::fmt::Write as _;
 
-use backcut_draw::{Drawing, Mark, Rows, Series};
 use backcut_text::format::Digits;
 
 use crate::family::{Report, Row};
-use crate::text::{digits_of, name_width, short};
+use crate::text::{name_width, short};
 
 /// The axis: a range of values mapped onto a range of places.
 struct Axis {
@@ -72,38 +71,6 @@ pub fn terminal(report: &Report, columns: usize) -> String {
     text
 }
 
-/// The plot as a self-contained SVG document.
-pub fn svg(report: &Report, title: &str) -> String {
-    let row = |row: &Row| {
-        let digits = digits_of(row);
-        let note = format!("{} {}", digits.number(row.estimate), digits.interval(row.family));
-        let mark = Mark {
-            series: Series::BLUE,
-            value: row.estimate,
-            wide: Some(row.family),
-            narrow: Some(row.pointwise),
-            open: true,
-            text: format!("{}: {note}", row.name),
-        };
-        backcut_draw::Row { name: row.name.clone(), note, marks: vec![mark], band: None }
-    };
-    let rows: Vec<_> = report.rows.iter().map(row).collect();
-    let margin = report.margin.map(|margin| (margin, format!("margin {margin}")));
-    let rules: Vec<(f64, String)> = [(0.0, "0".to_owned())].into_iter().chain(margin).collect();
-    let panel =
-        Rows { title: "", axis: "estimate", rules: &rules, rows: &rows, reach: None }.panel();
-    let caption = "Estimates with their pointwise intervals (thick) and their family's (thin).";
-    Drawing {
-        title: title.to_owned(),
-        caption: caption.to_owned(),
-        legend: Vec::new(),
-        panels: vec![panel],
-        alt: caption.to_owned(),
-        csv: String::new(),
-    }
-    .svg()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,12 +117,5 @@ c   -===+=o==----------------%
         assert_eq!((axis.low, axis.high), (-1.0, 1.0));
         let places = [-2.0, -1.0, 0.0, 0.5, 1.0, 2.0].map(|value| axis.place(value));
         assert_eq!(places, [0.0, 0.0, 0.5, 0.75, 1.0, 1.0]);
-    }
-
-    #[test]
-    fn svg_escapes_names() {
-        let text = svg(&report(), "a & b");
-        assert!(text.contains("a&lt;b") && text.contains("a &amp; b"), "{text}");
-        assert!(!text.contains("NaN"), "{text}");
     }
 }

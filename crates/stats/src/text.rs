@@ -192,7 +192,7 @@ fn footer(report: &Report, columns: usize) -> String {
 }
 
 /// Three digits of the pointwise interval's width.
-pub(crate) fn digits_of(row: &Row) -> Digits {
+fn digits_of(row: &Row) -> Digits {
     Digits::of_range(row.pointwise[0], row.pointwise[1])
 }
 

@@ -10,14 +10,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use backcut_evidence::tables::to_csv;
+use backcut_lab::training::Panel;
 use backcut_study::collect::Results;
 use backcut_study::record::{Evaluation, Outcome, Record};
 use backcut_study::runner::{RunOptions, run};
 use backcut_study::status::{counts, states};
 use backcut_study::{Definition, Plan, Recorded, Store, Study, Tools, Unit};
 use backcut_systems::Catalogue;
-use backcut_tables::to_csv;
-use backcut_training::Panel;
 
 /// Four arms, two of them branches; `sources` seeds under two conditions.
 fn study(sources: u64, updates: u64) -> Study {

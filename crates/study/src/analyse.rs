@@ -5,14 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use backcut_ledger::status::{Granted, Used, grant};
-use backcut_ledger::{Contrast as Commitment, Entry, Hash, Ledger, Sample, Status};
+use backcut_evidence::ledger::status::{Granted, Used, grant};
+use backcut_evidence::ledger::{Contrast as Commitment, Entry, Ledger, Sample, Status};
+use backcut_evidence::tables::Judgement;
+use backcut_evidence::tables::rows::{AnalysisRow, ComparisonRow, PlanRow};
+use backcut_files::Hash;
 use backcut_stats::bootstrap::Units;
 use backcut_stats::planning::{Plan as Sources, plan_noninferiority};
 use backcut_stats::two_sample::{kolmogorov_smirnov, permutation_of_means};
 use backcut_stats::{Contrast, DRAWS, FamilyParams, Row, SEED, SourceTable};
-use backcut_tables::Judgement;
-use backcut_tables::rows::{AnalysisRow, ComparisonRow, PlanRow};
 
 use crate::collect::Results;
 use crate::file::ComparisonTable;

@@ -9,11 +9,11 @@ mod files;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use backcut_measure::Finding;
-use backcut_tables::rows::{
+use backcut_evidence::tables::rows::{
     AnalysisRow, ComparisonRow, EvaluationRow, MeasurementRow, PlanRow, ProvenanceRow, UnitRow,
 };
-use backcut_tables::{UnitState, Work};
+use backcut_evidence::tables::{UnitState, Work};
+use backcut_lab::measure::Finding;
 use serde_json::{Value as Json, json};
 
 use crate::analyse;
@@ -331,7 +331,7 @@ impl Results<'_> {
         let mut seen: BTreeMap<String, (usize, Json)> = BTreeMap::new();
         for summary in self.summaries.iter().flatten().filter(|s| !s.provenance.is_empty()) {
             let value = Json::Object(summary.provenance.clone());
-            let key = backcut_ledger::canonical_value(&value);
+            let key = backcut_files::canonical_value(&value);
             seen.entry(key).or_insert((0, value)).0 += 1;
         }
         seen.into_values()

@@ -3,14 +3,14 @@
 
 use std::fs;
 
-use backcut_ledger::status::check_asks;
-use backcut_ledger::{
-    Amendment, Body, Contrast as Commitment, Draw, Frozen, Hash, Ledger, NotStamped, Reused, Utc,
-    canonical_value,
+use backcut_evidence::ledger::status::check_asks;
+use backcut_evidence::ledger::{
+    Amendment, Body, Contrast as Commitment, Draw, Frozen, Ledger, NotStamped, Reused,
 };
+use backcut_files::{Hash, Utc, canonical_value};
+use backcut_lab::training::config::differences;
 use backcut_stats::philox::GENERATOR;
 use backcut_stats::{DRAWS, SEED};
-use backcut_training::config::differences;
 use serde_json::{Value, json};
 
 use crate::error::StudyError;

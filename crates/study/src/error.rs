@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use backcut_ledger::LedgerError;
+use backcut_evidence::ledger::LedgerError;
 use backcut_text::Hinted;
 
 /// An error that a person can act on: what, where, and a hint.

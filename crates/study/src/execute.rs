@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use backcut_measure::{Subject, measure};
-use backcut_systems::Built;
-use backcut_text::Hinted as _;
-use backcut_training::{
+use backcut_lab::measure::{Subject, measure};
+use backcut_lab::training::{
     Branch, Panel, RunConfig, Snapshot, State, TrainError, Training, ValidRun, log, panels, sha256,
 };
+use backcut_systems::Built;
+use backcut_text::Hinted as _;
 
 use crate::command;
 use crate::context::{Context, Ended};

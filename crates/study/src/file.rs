@@ -3,7 +3,7 @@
 //! Nothing is resolved here. The module `resolve` fills defaults, loads reused studies and checks
 //! that what was written can run; the schema for editors is derived from these very types.
 
-use backcut_measure::Measurement;
+use backcut_lab::measure::Measurement;
 use backcut_text::nearest;
 use indexmap::IndexMap;
 use schemars::JsonSchema;

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use backcut_ledger::{Body, Contrast as Commitment, Entry, Frozen, Hash, Ledger, Sample};
+use backcut_files::Hash;
+
+use backcut_evidence::ledger::{Body, Contrast as Commitment, Entry, Frozen, Ledger, Sample};
+use backcut_evidence::tables::rows::FreezeRow;
 use backcut_stats::{Contrast, Direction};
-use backcut_tables::rows::FreezeRow;
 
 use crate::memory::Memory;
 

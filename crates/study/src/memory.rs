@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use backcut_ledger::{Contrast as Commitment, Entry, Frozen, Hash, Ledger, canonical_value};
+use backcut_files::{Hash, canonical_value};
+
+use backcut_evidence::ledger::{Contrast as Commitment, Entry, Frozen, Ledger};
 use backcut_stats::Contrast;
 use serde_json::json;
 

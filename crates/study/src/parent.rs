@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
+use backcut_lab::training::{Checkpoint, Restored, log, sha256};
 use backcut_systems::Catalogue;
-use backcut_training::{Checkpoint, Restored, log, sha256};
 
 use crate::error::StudyError;
 use crate::record::{Outcome, Record, Started};

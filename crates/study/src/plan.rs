@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use backcut_kernels::NUMERICS_VERSION;
-use backcut_training::{Precision, RunConfig};
+use backcut_lab::training::{Precision, RunConfig};
 
 use crate::program::{Commanded, PROTOCOL};
 use crate::study::{Arm, Measured, Study};

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use backcut_ledger::Hash;
-use backcut_measure::Finding;
-use backcut_tables::rows::{EvaluationRow, MeasurementRow, ProvenanceRow, UnitRow};
-use backcut_tables::{UnitState, names};
+use backcut_evidence::tables::rows::{EvaluationRow, MeasurementRow, ProvenanceRow, UnitRow};
+use backcut_evidence::tables::{UnitState, names};
+use backcut_files::Hash;
+use backcut_lab::measure::Finding;
 
 use crate::collect::Results;
 use crate::error::StudyError;

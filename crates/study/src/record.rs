@@ -7,9 +7,9 @@
 
 use std::path::Path;
 
-use backcut_measure::Finding;
-use backcut_training::config::canonical;
-use backcut_training::sha256;
+use backcut_lab::measure::Finding;
+use backcut_lab::training::config::canonical;
+use backcut_lab::training::sha256;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StudyError;

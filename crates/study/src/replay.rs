@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use backcut_kernels::random::Stream;
-use backcut_measure::Finding;
-use backcut_training::Folder;
+use backcut_lab::measure::Finding;
+use backcut_lab::training::Folder;
 
 use crate::context::{Context, Ended};
 use crate::error::StudyError;

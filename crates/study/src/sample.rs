@@ -1,6 +1,6 @@
 //! What a contrast is computed from, as a commitment holds it: which unit fills which place.
 
-use backcut_ledger::Sample;
+use backcut_evidence::ledger::Sample;
 use backcut_stats::Contrast;
 
 use crate::plan::{Place, Plan};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use backcut_tables::UnitState;
+pub use backcut_evidence::tables::UnitState;
 
 use crate::claim::{Claims, Seen};
 use crate::error::StudyError;

@@ -2,7 +2,7 @@
 //!
 //! | path | holds |
 //! | --- | --- |
-//! | `ledger.jsonl` | what was frozen when ([`backcut_ledger`]) |
+//! | `ledger.jsonl` | what was frozen when ([`backcut_evidence::ledger`]) |
 //! | `studies/NAME.json` | the canonical form of every study that ran here |
 //! | `units/ab/ID.done.json` | the result of a unit; `ID.failed.json` if it failed |
 //! | `units/ab/ID/` | beside it: its log, and checkpoints that are kept |
@@ -22,9 +22,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use backcut_ledger::Ledger;
-use backcut_tables::{Row, from_csv};
-use backcut_training::Folder;
+use backcut_evidence::ledger::Ledger;
+use backcut_evidence::tables::{Row, from_csv};
+use backcut_lab::training::Folder;
 
 use crate::claim::Owner;
 use crate::error::StudyError;

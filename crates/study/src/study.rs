@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use backcut_engine::Cut;
-use backcut_ledger::{Ledger, NotStamped, Status};
-use backcut_measure::Measurement;
+use backcut_evidence::ledger::{Ledger, NotStamped, Status};
+use backcut_lab::measure::Measurement;
+use backcut_lab::training::{Optimizer, SystemChoice, sha256};
 use backcut_stats::FamilyParams;
 use backcut_systems::{Quantity, Stream};
-use backcut_training::{Optimizer, SystemChoice, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -3,8 +3,8 @@
 //! Ten thousand records are read in seconds because the long lists are skipped and only the seal is
 //! checked; `verify` checks the rest.
 
-use backcut_ledger::Hash;
-use backcut_measure::Finding;
+use backcut_files::Hash;
+use backcut_lab::measure::Finding;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use backcut_engine::Cut;
-use backcut_ledger::{Hash, canonical_value};
-use backcut_tables::names;
-use backcut_tables::rows::ProvenanceRow;
-use backcut_training::{Checkpoint, RunConfig};
+use backcut_evidence::tables::names;
+use backcut_evidence::tables::rows::ProvenanceRow;
+use backcut_files::{Hash, canonical_value};
+use backcut_lab::training::{Checkpoint, RunConfig};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -5,9 +5,9 @@
 //! the same unit is never computed twice, in whatever study it stands, and a changed definition is
 //! another unit.
 
-use backcut_ledger::{Hash, canonical};
-use backcut_measure::Measurement;
-use backcut_training::RunConfig;
+use backcut_files::{Hash, canonical};
+use backcut_lab::measure::Measurement;
+use backcut_lab::training::RunConfig;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::atomic::AtomicBool;
 
-use backcut_ledger::Status;
+use backcut_evidence::ledger::Status;
 use backcut_study::collect::Results;
 use backcut_study::runner::{RunOptions, run};
 use backcut_study::{Plan, Store, Tools, commit, verify};

@@ -4,11 +4,11 @@ mod common;
 
 use std::sync::atomic::AtomicBool;
 
+use backcut_evidence::tables::rows::FreezeRow;
 use backcut_study::runner::{RunOptions, run};
 use backcut_study::verify::verify;
 use backcut_study::{Plan, Store, Study, Tools, commit};
 use backcut_systems::Catalogue;
-use backcut_tables::rows::FreezeRow;
 use common::TINY;
 use tempfile::TempDir;
 

@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicBool;
 
 use backcut_engine::{Program, Rollout, Trace};
 use backcut_kernels::Real;
+use backcut_lab::training::Checkpoint;
 use backcut_study::runner::{RunOptions, run};
 use backcut_study::{Definition, Plan, Store, Study, Tools};
 use backcut_systems::{
     AdamWSettings, BatchKey, Catalogue, Optimizer, SampleError, Settings, SettingsError, System,
 };
-use backcut_training::Checkpoint;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

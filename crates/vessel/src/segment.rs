@@ -1,6 +1,6 @@
 //! A stretch of one vessel's way at regular times.
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 use sha2::{Digest as _, Sha256};
 
 use crate::sphere::Position;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

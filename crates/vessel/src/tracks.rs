@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::AisError;

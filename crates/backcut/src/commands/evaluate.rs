@@ -4,9 +4,9 @@ use backcut_engine::Model;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use backcut_lab::training::{Evaluator, Panel};
 use backcut_study::Tools;
 use backcut_systems::Quantity;
-use backcut_training::{Evaluator, Panel};
 
 use crate::common::{described, load};
 use crate::exit::{Told as _, Verdict, user};

@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_engine::{Cut, Fed, Model, Rollout, Workspace};
 use backcut_kernels::Real;
-use backcut_measure::outside::{FORMAT, keeps};
+use backcut_lab::measure::outside::{FORMAT, keeps};
+use backcut_lab::training::{Checkpoint, Moments, RunConfig, Tensors, clip, update as made};
 use backcut_study::Tools;
 use backcut_systems::{
     AdamWSettings, BatchKey, Clip, Optimizer, Placed, Rule, SgdSettings, System, SystemChoice,
 };
-use backcut_training::{Checkpoint, Moments, RunConfig, Tensors, clip, update as made};
 use serde_json::{Map, Value, json};
 
 use crate::common::{default_run, load, parse_cut, parse_stream, write};

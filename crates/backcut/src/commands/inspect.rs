@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use backcut_report::results::facts_of;
+use backcut_lab::training::{Checkpoint, CheckpointError, Folder, KEY, log};
+use backcut_page::report::results::facts_of;
 use backcut_text::{escape, thousands, wrapped};
-use backcut_training::{Checkpoint, CheckpointError, Folder, KEY, log};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 

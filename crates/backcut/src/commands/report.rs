@@ -1,6 +1,6 @@
 //! `backcut report`: figures, tables and the page of collected studies.
 //!
-//! What any study has is made by `backcut-report`; a [`Publication`] that the program has may add
+//! What any study has is made by `backcut-page`; a [`Publication`] that the program has may add
 //! its own.
 
 mod png;
@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use backcut_draw::Drawing;
-use backcut_report::{FIGURES, Format, ReportError, Results, Table, page};
+use backcut_page::draw::Drawing;
+use backcut_page::report::{FIGURES, Format, ReportError, Results, Table, page};
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand, ValueEnum};
 
 use super::measure::table::Table as TextTable;
@@ -187,7 +187,7 @@ pub fn run(args: &Args, publication: Option<&dyn Publication>) -> anyhow::Result
             let columns = look::columns();
             let summary = match beside(results, publication)? {
                 Some(beside) => beside.summary(study, columns),
-                None => backcut_report::summary(&open(results)?, study, columns),
+                None => backcut_page::report::summary(&open(results)?, study, columns),
             };
             return print_judged(summary.told_after("failed to ")?, VERDICTS);
         }
@@ -219,7 +219,7 @@ fn figure(
     let is_in = |figures: &[(&str, &str)]| figures.iter().any(|(known, _)| *known == name);
     let made = match publication.filter(|_| is_in(published)) {
         Some(publication) => publication.beside(folder)?.figure(name),
-        None if is_in(FIGURES) => backcut_report::figure(&open(folder)?, name, study),
+        None if is_in(FIGURES) => backcut_page::report::figure(&open(folder)?, name, study),
         None => {
             let known = FIGURES.iter().chain(published);
             Err(ReportError::unknown("figure", name, known.map(|(known, _)| *known)))
@@ -235,10 +235,10 @@ fn table(
     study: Option<&str>,
     publication: Option<&dyn Publication>,
 ) -> anyhow::Result<Table> {
-    let is_any = backcut_report::TABLES.iter().any(|(known, _)| *known == name);
+    let is_any = backcut_page::report::TABLES.iter().any(|(known, _)| *known == name);
     let made = match publication.filter(|_| !is_any) {
         Some(publication) => publication.beside(folder)?.table(name),
-        None => backcut_report::table(&open(folder)?, name, study),
+        None => backcut_page::report::table(&open(folder)?, name, study),
     };
     made.told_after("failed to ")
 }
@@ -266,7 +266,7 @@ fn list(folder: Option<&Path>, publication: Option<&dyn Publication>) -> anyhow:
         }
     };
     add("figures of any study", FIGURES);
-    add("tables of any study", backcut_report::TABLES);
+    add("tables of any study", backcut_page::report::TABLES);
     if let Some(publication) = publication {
         let tables = publication.tables()?;
         let tables: Vec<_> = tables.iter().map(|(n, what)| (n.as_str(), what.as_str())).collect();
@@ -293,7 +293,7 @@ fn applicable(results: &Results) -> String {
     for study in results.studies() {
         let _ = writeln!(text, "study {}", backcut_text::escape::plain(&study.name));
         for (name, _) in FIGURES {
-            let made = backcut_report::figure(results, name, Some(&study.name));
+            let made = backcut_page::report::figure(results, name, Some(&study.name));
             text += &has(name, made.err());
         }
     }

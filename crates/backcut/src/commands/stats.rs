@@ -10,7 +10,7 @@ use backcut_stats::planning::{Plan, plan_noninferiority};
 use backcut_stats::table::{Dialect, RawTable};
 use backcut_stats::{
     Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
-    forest, text,
+    text,
 };
 use serde::Serialize;
 
@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     let title = title(&args.files);
     let judged = judge(args, &family, table(args)?).told_after("failed to ")?;
     if let Some(path) = &args.svg {
-        write(path, forest::svg(&judged.report, &title))?;
+        write(path, backcut_page::report::forest(&judged.report, &title))?;
     }
     if args.json {
         print_json(&judged)?;

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use backcut_study::{EVALUATE_EVERY, Tools};
-use backcut_systems::{Built, Quantity, Stream, SystemChoice};
-use backcut_training::{
+use backcut_lab::training::{
     Begin, Checkpoint, Control, Folder, Progress, Restored, RunConfig, RunOptions, Summary,
     ValidRun, config, run,
 };
+use backcut_study::{EVALUATE_EVERY, Tools};
+use backcut_systems::{Built, Quantity, Stream, SystemChoice};
 use indicatif::ProgressBar;
 
 use crate::common::{default_run, described, load, parse_cut, parse_stream};

@@ -9,11 +9,11 @@
 
 use super::system::{Analytic, AnalyticConfig};
 use backcut_engine::Cut;
+use backcut_lab::training::{AdamWSettings, Arm, Optimizer, State, TrainError, Trainer};
 use backcut_systems::{BatchKey, Stream};
-use backcut_training::{AdamWSettings, Arm, Optimizer, State, TrainError, Trainer};
 
-use backcut_measure::MeasureError;
-use backcut_measure::diagnostics::local_scores;
+use backcut_lab::measure::MeasureError;
+use backcut_lab::measure::diagnostics::local_scores;
 
 /// The graphs that are compared, FF first.
 pub const GRAPHS: [Cut; 4] = [Cut::FF, Cut::FD, Cut::KF, Cut::KD];

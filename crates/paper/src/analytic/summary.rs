@@ -5,7 +5,7 @@ use backcut_systems::Stream;
 
 use super::study::{AnalyticStudy, GRAPHS, Row};
 use crate::orderings::{Advantage, Compared, advantage, agreement, fixed_orderings};
-use backcut_measure::MeasureError;
+use backcut_lab::measure::MeasureError;
 
 /// How often one ordering agrees with the labels.
 #[derive(Clone, PartialEq, Debug)]

@@ -9,9 +9,9 @@ use crate::analytic::{AnalyticStudy, Row, StudyParams, Summary, run as run_study
 use anyhow::Result;
 use backcut::command::{Told as _, Tools, Verdict, defined};
 use backcut::say::{self, note, out, outln};
+use backcut_evidence::tables::rows::{AnalyticRow, ConstructionRow};
+use backcut_evidence::tables::{Plain, to_csv};
 use backcut_systems::Stream;
-use backcut_tables::rows::{AnalyticRow, ConstructionRow};
-use backcut_tables::{Plain, to_csv};
 use serde_json::json;
 
 use super::save;

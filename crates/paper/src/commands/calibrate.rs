@@ -14,10 +14,10 @@ use anyhow::Result;
 use backcut::command::{SettingArgs, Told as _, Tools, Verdict, user};
 use backcut::say::{self, outln};
 use backcut_engine::{Cut, Rollout, Workspace};
-use backcut_report::Results;
+use backcut_lab::training::{Arm, Optimizer, Trainer};
+use backcut_page::report::Results;
 use backcut_systems::quadrotor::QuadrotorConfig;
 use backcut_systems::{BatchKey, Built, Clip, Settings as _, Stream, SystemChoice};
-use backcut_training::{Arm, Optimizer, Trainer};
 use serde_json::{Map, json};
 
 /// The pilot that measures the clip threshold.

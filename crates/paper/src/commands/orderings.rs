@@ -8,10 +8,10 @@ use crate::orderings::{Compared, advantage, agreement, agreement_of_both, fixed_
 use anyhow::Result;
 use backcut::command::{Told as _, Tools, Verdict, print};
 use backcut::say::note;
-use backcut_measure::MeasureError;
+use backcut_evidence::tables::rows::AgreementRow;
+use backcut_evidence::tables::{Plain, to_csv};
+use backcut_lab::measure::MeasureError;
 use backcut_stats::agreement::Agreement;
-use backcut_tables::rows::AgreementRow;
-use backcut_tables::{Plain, to_csv};
 
 use super::orderings_cases::{Case, cases};
 use super::save;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use backcut::command::user;
-use backcut_tables::rows::{EvaluationRow, MeasurementRow, UnitRow};
-use backcut_tables::{Row, UnitState, Work, from_csv, names};
+use backcut_evidence::tables::rows::{EvaluationRow, MeasurementRow, UnitRow};
+use backcut_evidence::tables::{Row, UnitState, Work, from_csv, names};
 
 use super::orderings::Args;
 

@@ -10,11 +10,11 @@ use super::save;
 use anyhow::Result;
 use backcut::command::{Tools, Verdict, user};
 use backcut::say::outln;
+use backcut_evidence::tables::rows::StreamRow;
+use backcut_evidence::tables::{Plain, to_csv};
 use backcut_stats::two_sample::kolmogorov_smirnov;
 use backcut_systems::quadrotor::{Batch, HORIZON, QuadrotorConfig, STATE};
 use backcut_systems::{BatchKey, Stream};
-use backcut_tables::rows::StreamRow;
-use backcut_tables::{Plain, to_csv};
 
 use backcut_text::thousands;
 

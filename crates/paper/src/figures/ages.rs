@@ -1,10 +1,10 @@
 //! How far back trained policies look, and how far back their gradients come from.
 
-use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series};
-use backcut_report::data::Data;
-use backcut_report::estimate::{Estimate, Pick};
-use backcut_report::results::{Results, Study, distinct, in_order};
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series};
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::{Estimate, Pick};
+use backcut_page::report::results::{Results, Study, distinct, in_order};
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 use super::{common_scale, holding, series_of};
 use crate::words;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use backcut_draw::{Drawing, Key, Mark, Panel, Row, Rows, Series, reach_of};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
+use backcut_page::draw::{Drawing, Key, Mark, Panel, Row, Rows, Series, reach_of};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
 use backcut_text::format::{estimate, fixed};
 
 use crate::Reproduction;

@@ -1,8 +1,8 @@
 //! Learning curves with the branch.
 
-use backcut_draw::Drawing;
-use backcut_report::curves::{Line, Panels};
-use backcut_report::{ErrorWords, ReportError, Results};
+use backcut_page::draw::Drawing;
+use backcut_page::report::curves::{Line, Panels};
+use backcut_page::report::{ErrorWords, ReportError, Results};
 
 use super::{first_of, series_of};
 use crate::words::under;

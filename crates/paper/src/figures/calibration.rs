@@ -1,8 +1,8 @@
 //! Candidates by targets: how far each candidate is from what the paper publishes where nothing is cut.
 
-use backcut_draw::{Anchor, Canvas, Drawing, Key, Panel, Scale, Series};
-use backcut_report::data::Data;
-use backcut_report::{ReportError, Results};
+use backcut_page::draw::{Anchor, Canvas, Drawing, Key, Panel, Scale, Series};
+use backcut_page::report::data::Data;
+use backcut_page::report::{ReportError, Results};
 use backcut_text::format;
 
 use crate::calibration::{Candidate, STUDY, candidates};
@@ -28,7 +28,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
         }
     }
     let values = all.iter().flat_map(|c| &c.cells).filter_map(|cell| cell.mismatch);
-    let Some(range) = backcut_draw::range(values.chain([0.0])) else {
+    let Some(range) = backcut_page::draw::range(values.chain([0.0])) else {
         return Err(ReportError::missing(STUDY, "no cell of it is complete".to_owned()));
     };
     let mut data = Data::default();
@@ -58,10 +58,10 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
 /// One line per candidate, one mark per condition.
 fn panel(group: &str, all: &[Candidate], range: [f64; 2], data: &mut Data) -> Panel {
     let mut canvas = Canvas::default();
-    let x = Scale::new(range, [NAMES + 8.0, backcut_draw::PANEL_WIDTH - 8.0]);
+    let x = Scale::new(range, [NAMES + 8.0, backcut_page::draw::PANEL_WIDTH - 8.0]);
     let bottom = TOP + LINE * all.len() as f64;
     canvas.text("h ink", (6.0, 14.0), Anchor::Start, false, group);
-    for tick in backcut_draw::ticks(range[0], range[1], 4).0 {
+    for tick in backcut_page::draw::ticks(range[0], range[1], 4).0 {
         let (at, label) = (x.at(tick), format::number(tick));
         let class = if tick == 0.0 { "soft-line" } else { "grid-line" };
         canvas.line(class, (at, TOP - 4.0), (at, bottom), None);

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use backcut_draw::{Canvas, Drawing, Key, PANEL_WIDTH, Panel, Series};
-use backcut_report::ReportError;
+use backcut_page::draw::{Canvas, Drawing, Key, PANEL_WIDTH, Panel, Series};
+use backcut_page::report::ReportError;
 use backcut_text::escape::csv;
 
 /// What an edge runs through.
@@ -106,11 +106,11 @@ fn words_of_life(life: EdgeLife) -> &'static str {
 }
 
 fn panel(cut: &DesignEdges) -> Panel {
-    use backcut_draw::Anchor;
+    use backcut_page::draw::Anchor;
     let mut canvas = Canvas::default();
     canvas.text("h ink", (6.0, 14.0), Anchor::Start, false, &cut.cut);
-    let name = backcut_draw::width_of(&cut.cut, 11.5) + 12.0;
-    let meaning = backcut_draw::shorten(&cut.meaning, 10.5, PANEL_WIDTH - name - 6.0);
+    let name = backcut_page::draw::width_of(&cut.cut, 11.5) + 12.0;
+    let meaning = backcut_page::draw::shorten(&cut.meaning, 10.5, PANEL_WIDTH - name - 6.0);
     canvas.text("t soft", (name, 14.0), Anchor::Start, false, &meaning);
     let room = (PANEL_WIDTH - 40.0) / cut.steps.saturating_sub(1).max(1) as f64;
     let x = |step: usize| 20.0 + room * step as f64;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
-use backcut_report::results::{Results, Study, in_order};
-use backcut_tables::UnitState;
-use backcut_tables::rows::MeasurementRow;
+use backcut_evidence::tables::UnitState;
+use backcut_evidence::tables::rows::MeasurementRow;
+use backcut_page::draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
+use backcut_page::report::results::{Results, Study, in_order};
 use backcut_text::format::number;
 
 use super::{holding, series_of};

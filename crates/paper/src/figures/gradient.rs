@@ -2,11 +2,11 @@
 
 use super::quantities::{ALL, GRADIENT_COSINE, GRADIENT_DIFFERENCE, GRADIENT_RATIO};
 use super::{by_noise, holding, series_of};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, range};
-use backcut_report::data::Data;
-use backcut_report::estimate::Pick;
-use backcut_report::results::Results;
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec, range};
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Pick;
+use backcut_page::report::results::Results;
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 const NAME: &str = "gradient";
 

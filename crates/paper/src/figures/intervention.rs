@@ -1,11 +1,11 @@
 //! Velocity-input weights, and the cost of reading another trajectory's history.
 
 use super::quantities::{DONOR_COST, INPUT_WEIGHT};
-use backcut_draw::{Axis, Drawing, Panel, Plot, PlotSpec, Series, range};
-use backcut_report::Results;
-use backcut_report::data::Data;
-use backcut_report::estimate::{Estimate, Pick};
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Panel, Plot, PlotSpec, Series, range};
+use backcut_page::report::Results;
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::{Estimate, Pick};
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 use crate::words::condition;
 

@@ -2,11 +2,11 @@
 
 use super::quantities::MASKING;
 use super::{by_noise, common_scale, first_of, series_of};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec};
-use backcut_report::data::Data;
-use backcut_report::estimate::Pick;
-use backcut_report::results::{Results, Study};
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec};
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Pick;
+use backcut_page::report::results::{Results, Study};
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 use crate::words;
 

@@ -2,12 +2,12 @@
 
 use super::{excess, first_of, series_of};
 use crate::paper::Paper;
-use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec};
-use backcut_report::Results;
-use backcut_report::data::Data;
-use backcut_report::estimate::Estimate;
-use backcut_report::results::canonical_condition;
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec};
+use backcut_page::report::Results;
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Estimate;
+use backcut_page::report::results::canonical_condition;
+use backcut_page::report::{ReportError, ShowEstimate as _};
 use backcut_text::format::fixed;
 
 use crate::words::condition;
@@ -47,7 +47,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     let range_of = |groups: &[(&str, Vec<&str>, Shown)]| {
         let shown = groups.iter().flat_map(|(.., shown)| shown);
         let values = shown.flat_map(|(_, _, e)| e.values.iter().map(|(_, v)| *v));
-        backcut_draw::range(values.chain([0.0]))
+        backcut_page::draw::range(values.chain([0.0]))
     };
     let seen = |j: &usize| groups.iter().any(|(.., shown)| shown.iter().any(|(_, k, _)| k == j));
     let arms: Vec<usize> = (0..ARMS.len()).filter(seen).collect();

@@ -25,10 +25,10 @@ mod updates;
 mod vessel;
 mod warm_change;
 
-use backcut_draw::{Drawing, Palette, Series, range};
-use backcut_report::estimate::Estimate;
-use backcut_report::results::Study;
-use backcut_report::{ReportError, Results};
+use backcut_page::draw::{Drawing, Palette, Series, range};
+use backcut_page::report::estimate::Estimate;
+use backcut_page::report::results::Study;
+use backcut_page::report::{ReportError, Results};
 
 use crate::Reproduction;
 

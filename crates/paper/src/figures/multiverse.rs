@@ -1,11 +1,11 @@
 //! Which claims hold in which universe, and for every claim its effects, sorted, with the choices beneath.
 
-use backcut_draw::{
+use backcut_page::draw::{
     Anchor, Axis, Canvas, Drawing, Key, PANEL_WIDTH, Panel, Plot, PlotSpec, Series,
 };
-use backcut_draw::{range, shorten};
-use backcut_report::data::Data;
-use backcut_report::{ReportError, Results};
+use backcut_page::draw::{range, shorten};
+use backcut_page::report::data::Data;
+use backcut_page::report::{ReportError, Results};
 use backcut_text::format;
 
 use crate::multiverse::{Claim, Design, Fate, Outcome, STUDY, claims};

@@ -1,11 +1,11 @@
 //! Every seed's excess at 0.05 m/s against the margin.
 
 use super::{excess, first_of};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
-use backcut_report::ReportError;
-use backcut_report::Results;
-use backcut_report::data::Data;
-use backcut_report::estimate::same_contrast;
+use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
+use backcut_page::report::ReportError;
+use backcut_page::report::Results;
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::same_contrast;
 use backcut_text::format;
 
 const NAME: &str = "noninferiority";

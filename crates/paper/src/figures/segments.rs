@@ -2,10 +2,10 @@
 
 use super::{common_scale, excess, first_of, series_of};
 use crate::paper::Paper;
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series};
-use backcut_report::Results;
-use backcut_report::data::Data;
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec, Series};
+use backcut_page::report::Results;
+use backcut_page::report::data::Data;
+use backcut_page::report::{ReportError, ShowEstimate as _};
 use backcut_text::format;
 
 use crate::words::under;

@@ -1,11 +1,11 @@
 //! The seven-point curve with both streams and the FF-versus-FF band.
 
 use super::{excess, first_of};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
-use backcut_report::Results;
-use backcut_report::data::Data;
-use backcut_report::estimate::Estimate;
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
+use backcut_page::report::Results;
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Estimate;
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 use crate::words::condition;
 
@@ -84,7 +84,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
 
 type Points = [(f64, Estimate)];
 
-fn panel(first: &Points, second: &Points, spread: &[(f64, f64)]) -> backcut_draw::Panel {
+fn panel(first: &Points, second: &Points, spread: &[(f64, f64)]) -> backcut_page::draw::Panel {
     let values = first.iter().chain(second).flat_map(|(_, e)| e.values.iter().map(|(_, v)| *v));
     let band = spread.iter().flat_map(|(_, d)| [*d, -d]);
     let y = range(values.chain(band).chain([0.0])).unwrap_or([-1.0, 1.0]);

@@ -3,10 +3,10 @@
 use super::{excess, first_of};
 use crate::paper::Paper;
 use crate::words::condition;
-use backcut_draw::{Anchor, Axis, Drawing, Key, Plot, PlotSpec, Series, range};
-use backcut_report::data::Data;
-use backcut_report::estimate::Estimate;
-use backcut_report::{ReportError, Results};
+use backcut_page::draw::{Anchor, Axis, Drawing, Key, Plot, PlotSpec, Series, range};
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Estimate;
+use backcut_page::report::{ReportError, Results};
 use backcut_text::format;
 
 const NAME: &str = "thesis";
@@ -77,7 +77,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     })
 }
 
-fn panel(points: &[Point<'_>], theirs: &[(&str, f64, f64)]) -> backcut_draw::Panel {
+fn panel(points: &[Point<'_>], theirs: &[(&str, f64, f64)]) -> backcut_page::draw::Panel {
     let ends = |e: &Estimate| e.interval.into_iter().flatten().chain([e.mean]).collect::<Vec<_>>();
     let worth = points.iter().flat_map(|p| ends(&p.worth)).chain(theirs.iter().map(|t| t.1));
     let cost = points.iter().flat_map(|p| ends(&p.cost)).chain(theirs.iter().map(|t| t.2));
@@ -156,7 +156,7 @@ fn label(plot: &mut Plot, points: &[Point<'_>]) {
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     for (x, y, names) in groups {
         let text = names.join(", ");
-        let width = backcut_draw::width_of(&text, 10.5);
+        let width = backcut_page::draw::width_of(&text, 10.5);
         let is_left = x + 8.0 + width > right;
         let from = if is_left { x - 7.0 - width } else { x + 7.0 };
         // Above its point, or below where another name stands already.

@@ -2,11 +2,11 @@
 
 use super::holding;
 use super::quantities::{ALL, CLIP_FACTOR, CLIPPED, INTERACTION, LAYERS, PLACEMENT};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
-use backcut_report::data::Data;
-use backcut_report::estimate::Pick;
-use backcut_report::results::{Results, Study};
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Pick;
+use backcut_page::report::results::{Results, Study};
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 const NAME: &str = "updates";
 

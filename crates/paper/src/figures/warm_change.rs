@@ -1,10 +1,10 @@
 //! The change of each arm against its warm start.
 
 use super::{first_of, series_of};
-use backcut_draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, range};
-use backcut_report::Results;
-use backcut_report::data::Data;
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, range};
+use backcut_page::report::Results;
+use backcut_page::report::data::Data;
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 use crate::words::condition;
 

@@ -20,7 +20,7 @@ const NOISES: [&str; 7] = ["0", "0.05", "0.1", "0.15", "0.20", "0.25", "0.30"];
 
 /// The results of a folder beside the paper.
 pub fn open(folder: &Path) -> backcut_paper::Reproduction {
-    backcut_paper::Reproduction::new(backcut_report::Results::open(folder).unwrap()).unwrap()
+    backcut_paper::Reproduction::new(backcut_page::report::Results::open(folder).unwrap()).unwrap()
 }
 
 /// A number in (-1, 1) that depends on its names alone.

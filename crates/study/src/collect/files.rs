@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use backcut_ledger::Hash;
-use backcut_tables::rows::FreezeRow;
-use backcut_tables::{Row, names};
+use backcut_evidence::tables::rows::FreezeRow;
+use backcut_evidence::tables::{Row, names};
+use backcut_files::Hash;
 use serde_json::Value as Json;
 
 use super::Tables;
@@ -54,11 +54,11 @@ impl Files {
         with_parquet: bool,
     ) -> Result<(), StudyError> {
         let wrong = |error| StudyError::bug(format!("no table {name}: {error}"));
-        let bytes = backcut_tables::to_csv(rows).map_err(wrong)?;
+        let bytes = backcut_evidence::tables::to_csv(rows).map_err(wrong)?;
         self.files.insert(format!("{name}.csv"), bytes);
         #[cfg(feature = "parquet")]
         if with_parquet {
-            let bytes = backcut_tables::to_parquet(name, rows).map_err(wrong)?;
+            let bytes = backcut_evidence::tables::to_parquet(name, rows).map_err(wrong)?;
             self.files.insert(format!("{name}.parquet"), bytes);
         }
         Ok(())
@@ -90,7 +90,7 @@ pub fn write(
     if let (Ok(bytes), Some(above)) = (backcut_files::read(&ledger), folder.parent()) {
         publish(&above.join("ledger.jsonl"), &bytes)?;
         let rows = frozen_here(store, above)?;
-        let bytes = backcut_tables::to_csv(&rows).map_err(StudyError::bug)?;
+        let bytes = backcut_evidence::tables::to_csv(&rows).map_err(StudyError::bug)?;
         publish(&above.join(format!("{}.csv", names::FREEZES)), &bytes)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backcut_measure::Finding;
+use backcut_lab::measure::Finding;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

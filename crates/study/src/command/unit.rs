@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use backcut_training::sha256;
+use backcut_lab::training::sha256;
 use serde_json::{Map, Value};
 
 use super::answer::{self, NoAnswer};

@@ -5,9 +5,9 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use backcut_engine::{BackwardError, Cut, CutError};
+use backcut_lab::training::config::{MAX_UPDATES, evaluation_points};
 use backcut_systems::{Built, Placed, Stream, SystemChoice, change};
 use backcut_text::nearest;
-use backcut_training::config::{MAX_UPDATES, evaluation_points};
 use serde_json::{Map, Value};
 
 use super::grid::{check_label, one_seed};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use backcut_engine::Cut;
-use backcut_measure::Measurement;
+use backcut_lab::measure::Measurement;
 use backcut_systems::{Optimizer, Quantity, Stream, SystemChoice, change};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -230,7 +230,7 @@ mod tests {
             }
             let study = Study::load(&file.path(), &Catalogue::builtin()).unwrap();
             let again = Study::from_canonical(&study.canonical).unwrap();
-            let form = backcut_ledger::canonical_value(&describe(&again));
+            let form = backcut_files::canonical_value(&describe(&again));
             assert_eq!(form, study.canonical, "{}", study.name);
             assert_eq!(Plan::new(&again).units, Plan::new(&study).units, "{}", study.name);
             assert_eq!(Plan::new(&again).places, Plan::new(&study).places, "{}", study.name);

@@ -1,6 +1,6 @@
 //! Families of contrasts and comparisons: that they can be parsed, and name cells that exist.
 
-use backcut_ledger::Status;
+use backcut_evidence::ledger::Status;
 use backcut_stats::{Bound, Contrast, FamilyParams};
 use backcut_text::nearest;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backcut_ledger::NotStamped;
+use backcut_evidence::ledger::NotStamped;
 use backcut_systems::{SystemChoice, change};
 use serde_json::{Map, Value};
 

@@ -1,6 +1,6 @@
 //! What is measured, and that the states it needs are kept.
 
-use backcut_measure::Measurement;
+use backcut_lab::measure::Measurement;
 
 use super::resolver::{Resolver, indices};
 use crate::error::StudyError;

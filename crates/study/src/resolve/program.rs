@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use backcut_engine::Cut;
+use backcut_lab::training::config::MAX_UPDATES;
 use backcut_systems::{Optimizer, Stream, SystemChoice, change};
-use backcut_training::config::MAX_UPDATES;
 use serde_json::Value;
 
 use super::arms::invalid;

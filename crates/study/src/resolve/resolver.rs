@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use backcut_lab::training::config::canonical;
 use backcut_systems::{Catalogue, Quantity};
-use backcut_training::config::canonical;
 
 use super::canonical::describe;
 use crate::error::StudyError;

@@ -1,6 +1,6 @@
 //! Is the folder what it claims to be?
 //!
-//! Everything in it is looked at: the ledger's chain ([`backcut_ledger::verify`]), every record
+//! Everything in it is looked at: the ledger's chain ([`backcut_evidence::ledger::verify`]), every record
 //! with what lies beside it and what it started from (`records`), the copies of studies, every
 //! table against the records or, where those are not handed on, against the other tables
 //! (`tables`), and that nothing lies there which nobody lists. What the ledger froze is listed with
@@ -14,8 +14,10 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use backcut_ledger::{Frozen, Hash, Ledger};
-use backcut_tables::rows::FreezeRow;
+use backcut_files::Hash;
+
+use backcut_evidence::ledger::{Frozen, Ledger};
+use backcut_evidence::tables::rows::FreezeRow;
 
 use crate::commit::latest;
 use crate::error::StudyError;
@@ -139,12 +141,12 @@ fn verify_ledger(store: &Store, verified: &mut Verified) -> Result<Option<Ledger
         verified.note("no ledger: nothing was frozen here");
         return Ok(None);
     }
-    let report = backcut_ledger::verify(&path)?;
+    let report = backcut_evidence::ledger::verify(&path)?;
     for finding in &report.findings {
         let line = format!("{}: line {}: {}", path.display(), finding.line, finding.what);
         match finding.level {
-            backcut_ledger::Level::Fault => verified.problem(line),
-            backcut_ledger::Level::Note => verified.note(line),
+            backcut_evidence::ledger::Level::Fault => verified.problem(line),
+            backcut_evidence::ledger::Level::Note => verified.note(line),
         }
     }
     match Ledger::open(&path) {

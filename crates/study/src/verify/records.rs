@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use backcut_evidence::ledger::Ledger;
+use backcut_files::Hash;
 use backcut_files::target_of;
-use backcut_ledger::{Hash, Ledger};
-use backcut_training::{Checkpoint, Folder};
+use backcut_lab::training::{Checkpoint, Folder};
 
 use super::Verified;
 use crate::error::StudyError;
@@ -58,7 +59,7 @@ fn verify_record(
     }
     if let Outcome::Trained { evaluations, .. } = &record.outcome {
         for evaluation in evaluations {
-            let again = backcut_training::Panel::new(evaluation.errors.clone()).mean;
+            let again = backcut_lab::training::Panel::new(evaluation.errors.clone()).mean;
             if again.to_bits() != evaluation.mean.to_bits() {
                 let at = evaluation.update;
                 verified.problem(format!(

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use backcut_ledger::{Hash, Ledger, Status};
-use backcut_tables::names;
-use backcut_tables::rows::{AnalysisRow, FreezeRow};
+use backcut_files::Hash;
+
+use backcut_evidence::ledger::{Ledger, Status};
+use backcut_evidence::tables::names;
+use backcut_evidence::tables::rows::{AnalysisRow, FreezeRow};
 use serde_json::Value as Json;
 
 use super::{Folder, Verified};
@@ -155,7 +157,9 @@ fn against(
     }
     let first_form = folder.ledger.is_some_and(|ledger| {
         let name = &results.study.name;
-        ledger.latest_entry(name).is_some_and(|entry| entry.version == backcut_ledger::OLDEST)
+        ledger
+            .latest_entry(name)
+            .is_some_and(|entry| entry.version == backcut_evidence::ledger::OLDEST)
     });
     let tables = results.tables(folder.store, &parts)?;
     let again = results.about(folder.store, &parts)?;
@@ -230,7 +234,7 @@ fn unsettled(bytes: &[u8]) -> String {
 #[cfg(feature = "parquet")]
 fn as_parquet(path: &Path) -> Result<Vec<u8>, StudyError> {
     let rows: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
-    backcut_tables::to_parquet(names::ANALYSIS, &rows).map_err(StudyError::bug)
+    backcut_evidence::tables::to_parquet(names::ANALYSIS, &rows).map_err(StudyError::bug)
 }
 
 #[cfg(not(feature = "parquet"))]

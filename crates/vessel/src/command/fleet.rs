@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::{Fleet, Reserved, Statistics, Tracks, store};
 use anyhow::Result;
 use backcut::command::{Told as _, Verdict, cannot_write, print, user, write};
-use backcut_draw::{Axis, Drawing, Key, Plot, PlotSpec, Series};
+use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec, Series};
 
 use super::{RuleArgs, funnel};
 

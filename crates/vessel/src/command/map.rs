@@ -9,9 +9,9 @@ use crate::sphere::{Position, RADIUS_KM, wrapped};
 use crate::system::{Phase, Vessel, VesselConfig};
 use anyhow::Result;
 use backcut::command::{Told as _, Verdict, load, print, user, write};
-use backcut_draw::{Anchor, Canvas, Drawing, Key, PANEL_WIDTH, Panel, Series};
+use backcut_lab::training::Checkpoint;
+use backcut_page::draw::{Anchor, Canvas, Drawing, Key, PANEL_WIDTH, Panel, Series};
 use backcut_systems::System;
-use backcut_training::Checkpoint;
 
 use super::land::{Frame, outlines};
 

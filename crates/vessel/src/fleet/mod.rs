@@ -11,8 +11,8 @@ mod ship;
 use std::io::{self, Write};
 use std::path::Path;
 
+use backcut_files::Utc;
 use backcut_kernels::random::Stream;
-use backcut_ledger::Utc;
 use serde::{Deserialize, Serialize};
 
 use crate::clean::{Cleaner, Rules, VESSELS};

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AisError;

@@ -1,6 +1,6 @@
 //! Numbers and times, from bytes.
 
-use backcut_ledger::Utc;
+use backcut_files::Utc;
 
 /// A finite number; blank is none.
 ///

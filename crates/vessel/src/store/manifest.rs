@@ -1,6 +1,6 @@
 //! What `store.json` says.
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 use serde::{Deserialize, Serialize};
 
 use crate::clean::{Counts, Rules};

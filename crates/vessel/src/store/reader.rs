@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 
 use super::columns::read;
 use super::manifest::Manifest;

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use backcut_ledger::Hash;
+use backcut_files::Hash;
 
 use super::columns::TracksWriter;
 use super::manifest::{Funnel, Manifest};

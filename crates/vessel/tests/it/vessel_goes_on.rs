@@ -5,10 +5,10 @@
 
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
-use backcut_systems::{Settings as _, Stream};
-use backcut_training::{
+use backcut_lab::training::{
     Precision, RunConfig, Snapshot, SystemChoice, Trainer, Training, ValidRun, config,
 };
+use backcut_systems::{Settings as _, Stream};
 use backcut_vessel::system::{Data, Fleet, Phase, Preset, Sizes, VesselConfig};
 
 fn vessel(phase: Phase) -> VesselConfig {

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use backcut_engine::{Cut, Model, Rollout, Workspace};
-use backcut_measure::memory::donor_with;
-use backcut_measure::{Finding, Measurement, Subject, measure};
+use backcut_lab::measure::memory::donor_with;
+use backcut_lab::measure::{Finding, Measurement, Subject, measure};
+use backcut_lab::training::{Moments, Optimizer, State};
 use backcut_systems::{BatchKey, Stream, System};
-use backcut_training::{Moments, Optimizer, State};
 use backcut_vessel::system::{Data, Fleet, Output, Preset, Sizes, Vessel, VesselConfig};
 
 static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(Optimizer::default);

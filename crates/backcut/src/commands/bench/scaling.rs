@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use backcut_engine::{Cut, ForwardSpec, Rollout};
 use backcut_kernels::random::Stream;
+use backcut_lab::training::Trainer;
 use backcut_systems::Built;
-use backcut_training::Trainer;
 use serde::Serialize;
 
 use super::learner::Learner;

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use backcut_engine::{Cut, Rollout};
+use backcut_lab::training::{Arm, Evaluator, Trainer};
 use backcut_study::Tools;
 use backcut_systems::{BatchKey, Built, Stream, System};
-use backcut_training::{Arm, Evaluator, Trainer};
 use serde::Serialize;
 
 use super::goals::noise;

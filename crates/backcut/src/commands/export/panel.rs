@@ -5,11 +5,11 @@
 
 use anyhow::Result;
 use backcut_engine::{Model, Rollout};
-use backcut_measure::memory::panel_derangement;
-use backcut_measure::probe::{Folds, STRENGTHS};
-use backcut_measure::{Measurement, Subject, measure};
+use backcut_lab::measure::memory::panel_derangement;
+use backcut_lab::measure::probe::{Folds, STRENGTHS};
+use backcut_lab::measure::{Measurement, Subject, measure};
+use backcut_lab::training::{RunConfig, State, Tensors};
 use backcut_systems::{BatchKey, System};
-use backcut_training::{RunConfig, State, Tensors};
 use serde_json::{Map, Value, json};
 
 use super::{Start, describe};

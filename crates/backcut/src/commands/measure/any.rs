@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_measure::{Finding, Measurement, Subject, measure};
+use backcut_lab::measure::{Finding, Measurement, Subject, measure};
 use backcut_study::Tools;
 use serde_json::{Map, Value};
 
@@ -119,5 +119,5 @@ fn figures(kind: &str, findings: &[Finding]) -> Vec<(String, String)> {
 }
 
 fn is_percentile(finding: &Finding) -> bool {
-    backcut_measure::PERCENTILES.iter().any(|(suffix, _)| finding.quantity.ends_with(suffix))
+    backcut_lab::measure::PERCENTILES.iter().any(|(suffix, _)| finding.quantity.ends_with(suffix))
 }

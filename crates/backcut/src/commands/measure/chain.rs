@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use backcut_measure::{ALL, ChainOptions, Rig, Subject, chain};
+use backcut_lab::measure::{ALL, ChainOptions, Rig, Subject, chain};
 use backcut_study::Tools;
 
 use super::figure::Lines;

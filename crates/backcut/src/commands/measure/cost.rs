@@ -8,10 +8,10 @@ use std::time::Instant;
 use anyhow::Result;
 use backcut_engine::Cut;
 use backcut_kernels::Isa;
-use backcut_measure::{ALL, Finding, Subject, update_bytes};
+use backcut_lab::measure::{ALL, Finding, Subject, update_bytes};
+use backcut_lab::training::{Arm, Trainer};
 use backcut_stats::quantile::quantiles;
 use backcut_study::Tools;
-use backcut_training::{Arm, Trainer};
 
 use super::output::Results;
 use super::states::{Named, StateArgs, parse_cuts};

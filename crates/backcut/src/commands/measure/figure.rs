@@ -1,6 +1,8 @@
 //! Two plain figures as SVG: values by row, and lines over an axis.
 
-use backcut_draw::{Axis, Drawing, Key, Mark, Palette, Panel, Plot, PlotSpec, Row, Rows, range};
+use backcut_page::draw::{
+    Axis, Drawing, Key, Mark, Palette, Panel, Plot, PlotSpec, Row, Rows, range,
+};
 use backcut_text::format::column;
 
 /// A value with the ends of its band.
@@ -100,7 +102,7 @@ fn drawing(
     palette: &Palette,
     series: &[String],
     panel: Panel,
-    key: impl Fn(backcut_draw::Series, &str) -> Key,
+    key: impl Fn(backcut_page::draw::Series, &str) -> Key,
 ) -> String {
     Drawing {
         title: title.to_owned(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use backcut_measure::{ALL, GradientOptions, Rig, Subject, gradient};
+use backcut_lab::measure::{ALL, GradientOptions, Rig, Subject, gradient};
 use backcut_study::Tools;
 
 use super::figure::{Dots, Lines, Point};

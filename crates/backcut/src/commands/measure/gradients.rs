@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use backcut_measure::outside::{self, Described, GroupRule, Opened, OutsideError};
-use backcut_measure::{ALL, Finding};
-use backcut_tables::to_csv;
+use backcut_evidence::tables::to_csv;
+use backcut_lab::measure::outside::{self, Described, GroupRule, Opened, OutsideError};
+use backcut_lab::measure::{ALL, Finding};
 use serde_json::json;
 
 use super::gradient::by_group;

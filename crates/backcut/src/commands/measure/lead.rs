@@ -1,6 +1,6 @@
 //! The sentence that a measurement opens with: which cut changes most, which least, and by how much.
 
-use backcut_measure::ALL;
+use backcut_lab::measure::ALL;
 
 use super::table::{Look, wrapped};
 
@@ -56,7 +56,7 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use backcut_measure::Finding;
+    use backcut_lab::measure::Finding;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! `backcut measure memory`: what a policy reads from its memory.
 
 use anyhow::Result;
-use backcut_measure::memory::panel_derangement;
-use backcut_measure::{Finding, Measurement, Subject, measure};
+use backcut_lab::measure::memory::panel_derangement;
+use backcut_lab::measure::{Finding, Measurement, Subject, measure};
 use backcut_study::Tools;
 
 use super::output::{Results, write};

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use backcut_measure::{Finding, PERCENTILES, summarise};
-use backcut_tables::rows::FindingRow;
-use backcut_tables::{Plain, to_csv};
+use backcut_evidence::tables::rows::FindingRow;
+use backcut_evidence::tables::{Plain, to_csv};
+use backcut_lab::measure::{Finding, PERCENTILES, summarise};
 use serde_json::{Value, json};
 
 use super::states::{StateArgs, States};

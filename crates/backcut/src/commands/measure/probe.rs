@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_measure::probe::{ProbeOptions, probe};
-use backcut_measure::{Finding, Subject};
+use backcut_lab::measure::probe::{ProbeOptions, probe};
+use backcut_lab::measure::{Finding, Subject};
 use backcut_study::Tools;
 
 use super::output::Results;

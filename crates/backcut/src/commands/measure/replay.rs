@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_measure::{Rig, Subject, replayed_hash};
-use backcut_training::{Folder, log};
+use backcut_lab::measure::{Rig, Subject, replayed_hash};
+use backcut_lab::training::{Folder, log};
 
 use super::states::{Named, States};
 use super::table::wrapped;

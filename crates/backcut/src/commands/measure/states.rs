@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use backcut_engine::Cut;
+use backcut_lab::training::Restored;
 use backcut_study::Tools;
 use backcut_systems::Built;
-use backcut_training::Restored;
 
 use super::study_states::{Kept, kept};
 use crate::common::{described, latest, parse_cut};

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use backcut_evidence::tables::rows::UnitRow;
+use backcut_evidence::tables::{Work, from_csv, names};
 use backcut_study::{Store, UnitId};
-use backcut_tables::rows::UnitRow;
-use backcut_tables::{Work, from_csv, names};
 
 use crate::exit::{Told as _, user};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backcut_measure::{Finding, PERCENTILES, definitions};
+use backcut_lab::measure::{Finding, PERCENTILES, definitions};
 
 use crate::look;
 
@@ -192,7 +192,7 @@ pub fn wrapped(text: &str, indent: usize) -> String {
 /// What `--define` prints.
 pub fn defined(measurement: &str) -> String {
     let widest = definitions(measurement).map(|d| d.quantity.len()).max().unwrap_or(0);
-    let line = |d: &backcut_measure::Definition| {
+    let line = |d: &backcut_lab::measure::Definition| {
         wrapped(&format!("{:<widest$}  {}", d.quantity, d.text), widest + 2)
     };
     let mut out: String = definitions(measurement).map(line).collect();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use backcut_engine::Cut;
-use backcut_measure::{
+use backcut_lab::measure::{
     ALL, Layer, REDUNDANT, Rig, Subject, UpdateOptions, placement_follows_history, update,
 };
 use backcut_study::Tools;

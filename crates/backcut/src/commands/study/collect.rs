@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use backcut_evidence::tables::rows::AnalysisRow;
 use backcut_study::collect::{Results, write};
 use backcut_study::status::{UnitState, counts};
 use backcut_study::{Plan, Store, Study, Tools, commit};
-use backcut_tables::rows::AnalysisRow;
 
 use super::Target;
 use crate::common::print_judged;

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use backcut_ledger::Utc;
+use backcut_files::Utc;
 use backcut_study::{Tools, commit};
 
 use super::Target;

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use backcut_lab::training::{Arm, RunConfig, Trainer};
 use backcut_study::status::{UnitState, states};
 use backcut_study::{Definition, Plan, Study, Tools};
-use backcut_training::{Arm, RunConfig, Trainer};
 use serde_json::json;
 
 use super::{Target, commands};

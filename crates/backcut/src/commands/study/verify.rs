@@ -9,7 +9,7 @@ use backcut_study::{Store, Tools, replay, verify};
 use crate::exit::{Told as _, Verdict, user};
 use crate::look::{Tone, Tones};
 use crate::say::{judged, note, outln};
-use backcut_tables::rows::FreezeRow;
+use backcut_evidence::tables::rows::FreezeRow;
 use backcut_text::{counted, escape};
 
 /// Options of `backcut study verify`.

@@ -1,9 +1,9 @@
 //! The gradient by the time between a loss and the action that answers for it.
 
-use backcut_draw::{Drawing, Key, Series};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
-use backcut_report::results::{Results, Study};
+use backcut_page::draw::{Drawing, Key, Series};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
+use backcut_page::report::results::{Results, Study};
 use backcut_text::format::number;
 
 use super::super::first_of;

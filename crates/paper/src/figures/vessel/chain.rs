@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use backcut_draw::{Axis, Drawing, Key, Panel, Series};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
-use backcut_report::results::{Results, Study};
+use backcut_page::draw::{Axis, Drawing, Key, Panel, Series};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
+use backcut_page::report::results::{Results, Study};
 use backcut_stats::quantile::quantiles;
 use backcut_text::format::number;
 

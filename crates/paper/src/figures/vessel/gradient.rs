@@ -1,9 +1,9 @@
 //! What the memory cut does to the gradients of single windows, under full and one-step credit.
 
-use backcut_draw::{Drawing, Key, Panel, Series};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
-use backcut_report::results::{Results, Study};
+use backcut_page::draw::{Drawing, Key, Panel, Series};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
+use backcut_page::report::results::{Results, Study};
 
 use super::super::first_of;
 use super::{PRETRAINED, Spread, Which, names, needs, part, plot_of, record, rows};

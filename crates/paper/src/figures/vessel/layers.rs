@@ -1,9 +1,9 @@
 //! The four-graph interaction through clipping and AdamW, and along training.
 
-use backcut_draw::{Drawing, Key, Panel, Series};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
-use backcut_report::results::{Results, Study};
+use backcut_page::draw::{Drawing, Key, Panel, Series};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
+use backcut_page::report::results::{Results, Study};
 
 use super::super::first_of;
 use super::super::quantities::{ALL, INTERACTION, LAYERS};
@@ -119,7 +119,7 @@ fn along(data: &mut Data, study: &Study, paper: &Paper) -> Option<Panel> {
     let mut plot = plot_of(all.into_iter().chain([0.0]), false, labels, axis)?;
     for (j, series) in COLOURS.into_iter().enumerate() {
         let own: Vec<_> = points.iter().filter(|(_, layer, ..)| *layer == j).collect();
-        let x = |plot: &backcut_draw::Plot, i: usize| plot.slot(i, j as f64 * 0.22 - 0.26);
+        let x = |plot: &backcut_page::draw::Plot, i: usize| plot.slot(i, j as f64 * 0.22 - 0.26);
         let places: Vec<(f64, f64)> =
             own.iter().map(|(i, _, _, s, _)| (x(&plot, *i), plot.y(s.median()))).collect();
         plot.canvas.polyline(&format!("s{} line", series.index()), &places, series.dashes());

@@ -1,10 +1,10 @@
 //! Four graphs after 400 and 800 updates of rollouts, stream by stream.
 
-use backcut_draw::{Drawing, Key, Panel};
-use backcut_report::data::Data;
-use backcut_report::estimate::Estimate;
-use backcut_report::results::Results;
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Drawing, Key, Panel};
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Estimate;
+use backcut_page::report::results::Results;
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 use super::super::{first_of, series_of};
 use super::{PATHS, names, needs, plot_of, record};

@@ -9,13 +9,13 @@ mod learning;
 mod noise;
 mod placement;
 
-use backcut_draw::{Axis, Drawing, Plot, PlotSpec, Series, range};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
-use backcut_report::results::Study;
+use backcut_evidence::tables::UnitState;
+use backcut_evidence::tables::rows::MeasurementRow;
+use backcut_page::draw::{Axis, Drawing, Plot, PlotSpec, Series, range};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
+use backcut_page::report::results::Study;
 use backcut_stats::quantile::quantiles;
-use backcut_tables::UnitState;
-use backcut_tables::rows::MeasurementRow;
 use backcut_text::format::number;
 
 use crate::Reproduction;

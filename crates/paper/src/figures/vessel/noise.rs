@@ -1,10 +1,10 @@
 //! What F_SG costs by the noise on the velocity that is fed back.
 
-use backcut_draw::{Drawing, Key, Panel, Series};
-use backcut_report::data::Data;
-use backcut_report::estimate::Estimate;
-use backcut_report::results::Results;
-use backcut_report::{ReportError, ShowEstimate as _};
+use backcut_page::draw::{Drawing, Key, Panel, Series};
+use backcut_page::report::data::Data;
+use backcut_page::report::estimate::Estimate;
+use backcut_page::report::results::Results;
+use backcut_page::report::{ReportError, ShowEstimate as _};
 
 use super::super::{excess, first_of, series_of};
 use super::{names, plot_of};

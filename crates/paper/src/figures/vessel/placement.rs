@@ -1,9 +1,9 @@
 //! F_SG against FD in gradients and updates, by the memory credit under which a state was trained.
 
-use backcut_draw::{Axis, Drawing, Key, Panel, Series};
-use backcut_report::ReportError;
-use backcut_report::data::Data;
-use backcut_report::results::{Results, Study};
+use backcut_page::draw::{Axis, Drawing, Key, Panel, Series};
+use backcut_page::report::ReportError;
+use backcut_page::report::data::Data;
+use backcut_page::report::results::{Results, Study};
 use backcut_text::format::number;
 
 use super::super::first_of;
@@ -161,7 +161,7 @@ fn scatter(data: &mut Data, study: &Study) -> Option<Panel> {
         data.gap("`added.ratio` of w_v".into());
         return None;
     }
-    let x = backcut_draw::range(points.iter().map(|(_, _, x, _)| *x))?;
+    let x = backcut_page::draw::range(points.iter().map(|(_, _, x, _)| *x))?;
     let values = points.iter().map(|(.., change)| *change).chain([0.0]);
     let labels =
         [title, "log10 of the added gradient / sqrt(vhat)", "difference of F_SG and FD, %"];
