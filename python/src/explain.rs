@@ -11,7 +11,7 @@ use crate::{told, wrong};
 /// Listing is quadratic in the steps, and reach is listed for every loss.
 const MAX_STEPS: usize = 512;
 
-fn parse(name: &str) -> PyResult<Cut> {
+pub(crate) fn parse(name: &str) -> PyResult<Cut> {
     name.parse().map_err(|error| told("", &error))
 }
 

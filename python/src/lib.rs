@@ -17,6 +17,7 @@
 )]
 
 mod compare;
+mod credit;
 mod explain;
 mod frame;
 mod matrix;
@@ -54,6 +55,7 @@ fn _backcut(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<Error>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(stats::stats, module)?)?;
+    module.add_function(wrap_pyfunction!(credit::credit, module)?)?;
     module.add_function(wrap_pyfunction!(explain::cut, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(matrix::matrices, module)?)?;

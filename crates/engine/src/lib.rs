@@ -37,7 +37,7 @@ pub use backward::Seeds;
 pub use backward::ages::{StateJacobians, gradient_by_age};
 pub use backward::workspace::Workspace;
 pub use compile::program::Program;
-pub use credit::{BackwardError, Draw, Passage, Resolved};
+pub use credit::{BackwardError, Declared, DeclaredCredit, Draw, Passage, Resolved};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, Part, Parts, StateCredit};
 pub use fault::{Fault, Phase};
 pub use forward::model::{Model, Moments, WrongLength};

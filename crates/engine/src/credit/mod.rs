@@ -8,6 +8,7 @@
 //! Which credit an edge has under a cut with parts is for `resolved` to say, and what an update draws for `draw`;
 //! a new kind of cut is one arm of [`memory_credit`], and may be any function of the two steps and the draw.
 
+mod declared;
 mod draw;
 mod error;
 mod resolved;
@@ -16,6 +17,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+pub use declared::{Declared, DeclaredCredit};
 pub use draw::Draw;
 pub use error::BackwardError;
 pub(crate) use resolved::Credits;
@@ -44,11 +46,19 @@ impl Fate {
     }
 
     /// The share of the credit that the earlier step's values receive.
-    pub(crate) fn factor(self) -> f64 {
+    pub fn factor(self) -> f64 {
         match self {
             Self::Kept => 1.0,
             Self::Scaled(factor) => factor,
             Self::WeightsOnly | Self::Dropped => 0.0,
+        }
+    }
+
+    /// The share that the weights which project what was stored receive.
+    pub fn of_weights(self) -> f64 {
+        match self {
+            Self::Kept | Self::WeightsOnly | Self::Scaled(_) => 1.0,
+            Self::Dropped => 0.0,
         }
     }
 

@@ -10,6 +10,7 @@ use backcut_kernels::attention::Side;
 use super::{BackwardError, Draw, Fate, MemoryEdges};
 use crate::compile::program::Program;
 use crate::cut::{self, Alpha, Cut, MemoryCredit, Part, StateCredit, stands_for};
+use crate::trace::Carried;
 use crate::trace::ops::Op;
 
 /// What is left of some columns of a state from one step to the next.
@@ -55,16 +56,26 @@ fn words(name: &str) -> usize {
 }
 
 /// Finds what the parts of a cut say of edges, and who was asked.
-struct Parts<'a> {
+pub(super) struct Parts {
     cut: Cut,
     used: Vec<bool>,
     known: Vec<String>,
-    program: &'a Program,
 }
 
-impl Parts<'_> {
+impl Parts {
+    pub fn new(cut: Cut) -> Self {
+        Self { cut, used: vec![false; cut.parts.len()], known: Vec::new() }
+    }
+
+    /// A part that named no edge is an error.
+    pub fn all_used(self) -> Result<(), BackwardError> {
+        let Some(unused) = self.used.iter().position(|used| !used) else { return Ok(()) };
+        let part = self.cut.parts[unused].edge.clone();
+        Err(BackwardError::NoSuchEdge { cut: self.cut, part, known: self.known.join(", ") })
+    }
+
     /// What the longest part that stands for this edge says.
-    fn of(&mut self, edge: &str) -> Result<Option<MemoryCredit>, BackwardError> {
+    pub fn of(&mut self, edge: &str) -> Result<Option<MemoryCredit>, BackwardError> {
         self.known.push(edge.to_owned());
         let mut best: Option<&Part> = None;
         for (part, used) in self.cut.parts.iter().zip(&mut self.used) {
@@ -88,7 +99,7 @@ impl Parts<'_> {
     }
 
     /// The same for an edge that is kept, scaled or closed.
-    fn factor(&mut self, edge: &str) -> Result<Option<f64>, BackwardError> {
+    pub fn factor(&mut self, edge: &str) -> Result<Option<f64>, BackwardError> {
         match self.of(edge)? {
             None => Ok(None),
             Some(MemoryCredit::Full) => Ok(Some(1.0)),
@@ -102,8 +113,12 @@ impl Parts<'_> {
     }
 
     /// Credit of one side of a cache.
-    fn side(&mut self, cache: usize, side: Side) -> Result<MemoryCredit, BackwardError> {
-        let program = self.program;
+    fn side(
+        &mut self,
+        program: &Program,
+        cache: usize,
+        side: Side,
+    ) -> Result<MemoryCredit, BackwardError> {
         let cache = &program.caches[cache];
         let (name, word, site) = match side {
             Side::Key => ("keys", "key", cache.key),
@@ -118,24 +133,22 @@ impl Parts<'_> {
         Ok(credit)
     }
 
+    /// Columns of a state that are one edge.
+    pub fn passage(&mut self, edge: &str, columns: Range<usize>) -> Result<Passage, BackwardError> {
+        let found = self.factor(edge)?;
+        // What a part keeps, it keeps without counting.
+        let counts = !(self.cut.state != StateCredit::Full && found == Some(1.0));
+        Ok(Passage { columns, counts, factor: found.unwrap_or(1.0) })
+    }
+
     /// All columns of a state.
-    fn state(&mut self, index: usize) -> Result<Vec<Passage>, BackwardError> {
-        let program = self.program;
-        let state = &program.states[index];
-        let limited = self.cut.state != StateCredit::Full;
-        let passage = |columns, found: Option<f64>| {
-            // What a part keeps, it keeps without counting.
-            let counts = !(limited && found == Some(1.0));
-            Passage { columns, counts, factor: found.unwrap_or(1.0) }
-        };
+    fn state(&mut self, state: &Carried) -> Result<Vec<Passage>, BackwardError> {
         if state.parts.is_empty() {
-            let found = self.factor(&state.name)?;
-            return Ok(vec![passage(0..state.width, found)]);
+            return Ok(vec![self.passage(&state.name, 0..state.width)?]);
         }
         let mut passages: Vec<Passage> = Vec::new();
         for (part, columns) in &state.parts {
-            let found = self.factor(&format!("{}.{part}", state.name))?;
-            passages.push(passage(columns.clone(), found));
+            passages.push(self.passage(&format!("{}.{part}", state.name), columns.clone())?);
         }
         let alike = |p: &Passage| (p.counts, p.factor) == (passages[0].counts, passages[0].factor);
         if passages.iter().all(alike) {
@@ -155,17 +168,21 @@ impl Resolved {
         if cut.memory != MemoryCredit::Full && !program.has_memory() {
             return Err(BackwardError::NoMemoryEdge { cut });
         }
-        let used = vec![false; cut.parts.len()];
-        let mut parts = Parts { cut, used, known: Vec::new(), program };
+        let mut parts = Parts::new(cut);
         let caches = (0..program.caches.len())
-            .map(|cache| Ok([parts.side(cache, Side::Key)?, parts.side(cache, Side::Value)?]))
+            .map(|cache| {
+                let mut side = |side| parts.side(program, cache, side);
+                Ok([side(Side::Key)?, side(Side::Value)?])
+            })
             .collect::<Result<Vec<_>, BackwardError>>()?;
         let registers = program
             .registers()
             .iter()
             .map(|register| Ok(parts.of(&register.name)?.unwrap_or(cut.memory)))
             .collect::<Result<Vec<_>, BackwardError>>()?;
-        let states = (0..program.states().len())
+        let states = program
+            .states()
+            .iter()
             .map(|state| parts.state(state))
             .collect::<Result<Vec<_>, BackwardError>>()?;
         let points = program
@@ -179,11 +196,7 @@ impl Resolved {
                 Ok(factor.unwrap_or(1.0))
             })
             .collect::<Result<Vec<_>, BackwardError>>()?;
-        if let Some(unused) = parts.used.iter().position(|used| !used) {
-            let part = cut.parts[unused].edge.clone();
-            let known = parts.known.join(", ");
-            return Err(BackwardError::NoSuchEdge { cut, part, known });
-        }
+        parts.all_used()?;
         Ok(Self { caches, registers, states, points })
     }
 
