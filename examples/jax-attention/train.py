@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 import backcut                                                                        # +
-from backcut.jax import Cache, adam_state, gradients, named, reach                    # +
+from backcut.jax import Cache, measure, reach                                         # +
 
 STEPS, ROWS, WIDTH, RATE = 16, 32, 16, 3e-3
 
@@ -49,19 +49,15 @@ def total(params, cut, key):
     return losses(params, cut, key).mean()
 
 
-class State:
-    """Adam's moments, as optax has them."""
-
-    def __init__(self, params):
-        self.count, self.mu, self.nu = 0, *[{n: jnp.zeros_like(p) for n, p in params.items()}] * 2
-
-
 @jax.jit
-def adam(params, mu, nu, count, grads):
+def adam(grads, state, params):
+    """What Adam adds to the parameters, and its next state: an `update` as optax has it."""
+    count, mu, nu = state
+    count = count + 1
     mu = {n: 0.9 * mu[n] + 0.1 * g for n, g in grads.items()}
     nu = {n: 0.999 * nu[n] + 0.001 * g**2 for n, g in grads.items()}
     step = lambda n: RATE * (mu[n] / (1 - 0.9**count)) / (jnp.sqrt(nu[n] / (1 - 0.999**count)) + 1e-8)
-    return {n: p - step(n) for n, p in params.items()}, mu, nu
+    return {n: -step(n) for n in params}, (count, mu, nu)
 
 
 def main():
@@ -69,7 +65,7 @@ def main():
     cut = unit.settings["cut"]                                                        # +
     key = jax.random.PRNGKey(unit.seed)
     params = init(key)
-    state = State(params)
+    state = 0.0, *[{n: jnp.zeros_like(p) for n, p in params.items()}] * 2
 
     by_memory = lambda store: losses(params, cut, key, store, jax.lax.stop_gradient)  # + states are constants
     print("by memory alone:", reach(by_memory).words())                               # +
@@ -77,14 +73,13 @@ def main():
     gradient = jax.jit(jax.grad(functools.partial(total, cut=cut)))
     for update in range(unit.updates):
         grads = gradient(params, key=jax.random.fold_in(key, update))
-        state.count += 1
-        params, state.mu, state.nu = adam(params, state.mu, state.nu, float(state.count), grads)
+        added, state = adam(grads, state, params)
+        params = {n: p + added[n] for n, p in params.items()}
         if update % 50 == 0:
             unit.progress(update)                                                     # +
 
     arms = {name: name for name in ("FF", "FD", "SEG-4")}                             # +
-    found = backcut.compare(named(params), gradients(total, arms, params, jax.random.fold_in(key, 10**6)),  # +
-                            adam_state(state, "adam", rate=RATE))                     # +
+    found = measure(total, arms, params, jax.random.fold_in(key, 10**6), tx=adam, state=state)              # +
     unit.findings(found, ["gradient.cosine", "gradient.ratio", "applied.cosine"])     # +
 
     held_out = jax.random.split(jax.random.PRNGKey(10**6 + unit.seed), 16)

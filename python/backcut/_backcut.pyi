@@ -32,3 +32,15 @@ def compare_f64(
     moments: list[NDArray[np.float64]],
     request: str,
 ) -> str: ...
+def updates_f32(
+    params: NDArray[np.float32],
+    gradients: list[NDArray[np.float32]],
+    moments: list[NDArray[np.float32]],
+    request: str,
+) -> list[NDArray[np.float32]]: ...
+def updates_f64(
+    params: NDArray[np.float64],
+    gradients: list[NDArray[np.float64]],
+    moments: list[NDArray[np.float64]],
+    request: str,
+) -> list[NDArray[np.float64]]: ...

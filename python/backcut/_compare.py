@@ -20,6 +20,13 @@ _KINDS = {
 }
 
 
+# What only a rule can say; the update itself needs none.
+_OF_A_RULE = ("rho.", "moment.", "clip.", "clipped.", "unclipped.", "applied.sign")
+# How far a computed update may lie from the one that was made, relative to it. Frameworks take powers of betas in
+# single precision, so one minus 0.999 has four digits after the first update.
+_ROUNDING = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
+
+
 @dataclass
 class Optimizer:
     """An optimizer's settings and what it remembers.
@@ -59,15 +66,23 @@ class Optimizer:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Findings as a tidy table: `quantity`, `arm`, `part`, `value`, `note` (why there is no value)."""
+    """Findings as a tidy table: `quantity`, `arm`, `part`, `value`, `note` (why there is no value).
+
+    `unknown`: the name of an optimizer that made the updates and whose rule is not known.
+    """
 
     table: Table
     reference: str
+    unknown: str | None = None
 
     def value(self, quantity: str, arm: str, part: str = "all") -> float | None:
         """One number."""
         found = self.table.where(quantity=quantity, arm=arm, part=part)
         if len(found) == 0:
+            if self.unknown and quantity.startswith(_OF_A_RULE):
+                raise Error(f"{self.unknown} makes its own updates, and what `{quantity}` is under its rule is not "
+                            "known\nhint: `applied.*` are its updates; an `Optimizer` of the same settings gives "
+                            "the rest, where it is one of " + ", ".join(_KINDS))
             names = sorted(set(self.table["quantity"]))
             raise KeyError(f"no {quantity!r} of {arm!r} in {part!r}; quantities are {', '.join(names)}")
         value: float | None = found["value"][0]
@@ -92,8 +107,9 @@ class Comparison:
 def compare(
     params: Mapping[str, Any],
     grads: Mapping[str, Mapping[str, Any]],
-    optimizer: Optimizer | None = None,
+    optimizer: Optimizer | str | None = None,
     *,
+    updates: Mapping[str, Mapping[str, Any]] | None = None,
     groups: Mapping[str, str] | None = None,
     factorial: tuple[str, str, str, str] | None = None,
 ) -> Comparison:
@@ -104,11 +120,23 @@ def compare(
     them matches is grouped by the name of its module. `factorial`: four arms a, b, c, d; adds |a - b|, |c - d| and
     the interaction |a - b - c + d| at every layer, relative to the first arm's length.
 
-    The numbers are those of `backcut measure gradients` on the same arrays, to the last digit.
+    `updates`: for every arm, what your own clip and optimizer add to the parameters; `backcut.torch.measure` and
+    `backcut.jax.measure` make them. Then `applied.*` are of these, whatever the optimizer is. An `Optimizer`
+    beside them adds what only its rule can say (rho, saturation, the layers of a clip); it is refused if the
+    updates that it computes are others. A text names an optimizer whose rule is not known.
+
+    Without `updates` the optimizer's are computed: then the numbers are those of `backcut measure gradients` on
+    the same arrays, to the last digit.
     """
     if not params or not grads:
         raise Error("there is nothing to compare\nhint: give parameters by name, and gradients by arm and name")
-    kind = _precision(params, grads, optimizer)
+    known = optimizer if isinstance(optimizer, Optimizer) else None
+    if updates is None and known is not optimizer:
+        raise Error(f"the optimizer `{optimizer}` is not known\nhint: give the updates that it makes, or an Optimizer")
+    if updates is not None and list(updates) != list(grads):
+        raise Error(f"updates of the arms {', '.join(updates)}; there are gradients of {', '.join(grads)}\n"
+                    "hint: one update for every arm's gradient, in the same order")
+    kind = _precision(params, grads, updates, known)
     shapes = {name: np.shape(value) for name, value in params.items()}
     flat = [_flat(f"the gradient of arm `{arm}`", tree, shapes, kind) for arm, tree in grads.items()]
     request: dict[str, Any] = {
@@ -117,25 +145,77 @@ def compare(
         "arms": list(grads), "optimizer": None, "clip": None, "step": 0, "factorial": None,
     }
     theta, moments = _flat("the parameters", params, shapes, kind), []
-    if optimizer is not None:
-        request |= {"optimizer": optimizer.checked(), "clip": optimizer.clip, "step": optimizer.step}
-        moments = [_flat(f"moment {i + 1}", tree, shapes, kind) for i, tree in enumerate(optimizer.moments)]
+    if known is not None:
+        request |= {"optimizer": known.checked(), "clip": known.clip, "step": known.step}
+        moments = [_flat(f"moment {i + 1}", tree, shapes, kind) for i, tree in enumerate(known.moments)]
         if len(moments) == 2 and bool(np.any(moments[1] < 0)):
             raise Error("moment 2 is negative somewhere: it is a mean of squares\nhint: are the moments swapped?")
     if factorial is not None:
-        unknown = [arm for arm in factorial if arm not in grads]
-        if len(factorial) != 4 or unknown:
+        missing = [arm for arm in factorial if arm not in grads]
+        if len(factorial) != 4 or missing:
             raise Error(f"a factorial is four arms, got {factorial}\nhint: the arms are {', '.join(grads)}")
         request["factorial"] = [list(grads).index(arm) for arm in factorial]
+    rows = _run(kind, theta, flat, moments, request)
+    if updates is not None:
+        made = [_flat(f"the update of arm `{arm}`", tree, shapes, kind) for arm, tree in updates.items()]
+        if known is not None:
+            _check(known, made, _computed(kind, theta, flat, moments, request), request)
+        rows = _with_made(rows, _run(kind, theta, made, [], request | {"optimizer": None}))
+    table = Table.of_rows(["quantity", "arm", "part", "value", "note"], rows)
+    return Comparison(table, next(iter(grads)), optimizer if isinstance(optimizer, str) else None)
+
+
+def _run(kind: Any, theta: Any, vectors: list[Any], moments: list[Any], request: dict[str, Any]) -> list[Any]:
     run = _backcut.compare_f32 if kind == np.float32 else _backcut.compare_f64
-    rows = json.loads(run(theta, flat, moments, json.dumps(request)))
-    return Comparison(Table.of_rows(["quantity", "arm", "part", "value", "note"], rows), next(iter(grads)))
+    rows: list[Any] = json.loads(run(theta, vectors, moments, json.dumps(request)))
+    return rows
+
+
+def _computed(kind: Any, theta: Any, flat: list[Any], moments: list[Any], request: dict[str, Any]) -> list[Any]:
+    """What the known rule makes of every gradient, by the kernels that the engine trains with."""
+    run = _backcut.updates_f32 if kind == np.float32 else _backcut.updates_f64
+    return run(theta, flat, moments, json.dumps(request))
+
+
+def _check(known: Optimizer, made: list[Any], computed: list[Any], request: dict[str, Any]) -> None:
+    """That a rule with these settings makes the updates that were made, in every tensor of every arm."""
+    for arm, ours, theirs in zip(request["arms"], computed, made):
+        start = 0
+        for tensor in request["tensors"]:
+            piece = slice(start, start := start + tensor["len"])
+            length = float(np.linalg.norm(theirs[piece].astype(np.float64)))
+            off = float(np.linalg.norm(ours[piece].astype(np.float64) - theirs[piece].astype(np.float64)))
+            if off > _ROUNDING[theirs.dtype] * length:
+                raise Error(f"`{known.kind}` with {known.settings} and a clip of {known.clip} is not what made the "
+                            f"updates: at `{tensor['name']}` of arm `{arm}` it is off by {off:.2g}, where the update "
+                            f"has the length {length:.2g}\nhint: leave the optimizer out, `applied.*` needs none; or "
+                            "give the settings, the state and the clip that made the updates")
+
+
+def _with_made(rows: list[Any], made: list[Any]) -> list[Any]:
+    """Findings in which updates that were made stand where computed ones stood."""
+    applied = lambda quantity: "applied." + quantity.partition(".")[2]
+    own = [row | {"quantity": applied(row["quantity"])} for row in made]
+    lengths = {row["arm"]: row["value"] for row in rows
+               if row["quantity"] == "gradient.norm" and row["part"] == "all"}
+    for row in [row for row in own if row["part"] == "all"]:
+        if row["quantity"] == "applied.norm":
+            length = lengths[row["arm"]]
+            share = row["value"] / length if length else None
+            note = "" if length else "the gradient is zero"
+            own.append(row | {"quantity": "r_U", "value": share, "note": note})
+        if row["quantity"] == "applied.difference":
+            own.append(row | {"quantity": "d_U"})
+    key = lambda row: (row["quantity"], row["arm"], row["part"])
+    replaced = {key(row) for row in own}
+    return [row for row in rows if key(row) not in replaced] + own
 
 
 def _precision(params: Mapping[str, Any], grads: Mapping[str, Mapping[str, Any]],
-               optimizer: Optimizer | None) -> Any:
+               updates: Mapping[str, Mapping[str, Any]] | None, optimizer: Optimizer | None) -> Any:
     found: dict[Any, str] = {}
     trees = [("parameter", params), *((f"gradient of `{arm}`:", tree) for arm, tree in grads.items())]
+    trees += [(f"update of `{arm}`:", tree) for arm, tree in (updates or {}).items()]
     trees += [(f"moment {i + 1}:", tree) for i, tree in enumerate(optimizer.moments if optimizer else [])]
     for what, tree in trees:
         for name, value in tree.items():

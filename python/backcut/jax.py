@@ -5,6 +5,7 @@ under every cut, bit by bit.
 """
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._backcut import Error
-from ._compare import Optimizer
+from ._compare import Comparison, Optimizer, compare
 from ._cut import Cut, memory_cut
 from ._reach import Reach
 
@@ -45,15 +46,95 @@ def gradients(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *a
     return {name: named(slope(arm)) for name, arm in arms.items()}
 
 
-def adam_state(state: Any, kind: str = "adamw", clip: float | None = None, **settings: Any) -> Optimizer:
-    """An optax state that holds Adam's moments, with the settings it was made with (optax does not keep them)."""
+def updates(tx: Any, state: Any, params: Any, grads: Mapping[str, Any], **extra: Any) -> dict[str, dict[str, Any]]:
+    """What an optimizer adds to the parameters under every arm's gradient, by name: `tx.update(g, state, params)`.
+
+    `tx`: any optax transformation, or a function called as its `update` is (give `jax.jit(tx.update)` for the bits of
+    a compiled step). `grads`: by arm, trees like `params` or what `gradients` gave. Every arm starts from `state`,
+    which does not change. `extra` goes to `update` (`value=...` for those that ask).
+    """
+    update = getattr(tx, "update", tx)
+    return {arm: named(update(_like(params, grad, arm), state, params, **extra)[0]) for arm, grad in grads.items()}
+
+
+def _like(params: Any, grad: Any, arm: str) -> Any:
+    """A gradient by name as a tree like the parameters'."""
+    places, structure = jax.tree_util.tree_flatten(params)
+    if jax.tree_util.tree_structure(grad) == structure:
+        return grad
+    given, names = named(grad), list(named(params))
+    if set(given) != set(names):
+        odd = sorted(set(given) ^ set(names))[0]
+        raise Error(f"the gradient of arm `{arm}` is no tree like the parameters: `{odd}` is in one of them\n"
+                    "hint: give what `gradients` returns, or trees that jax.grad made")
+    return jax.tree_util.tree_unflatten(structure, [jnp.asarray(given[name]) for name in names])
+
+
+def measure(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *args: Any, tx: Any = None,
+            state: Any = None, optimizer: Optimizer | None = None, extra: Mapping[str, Any] | None = None,
+            **options: Any) -> Comparison:
+    """`backcut.compare` of the gradients of `loss(params, arm, *args)`, the first arm as the reference, and of what
+    `tx` makes of them from `state`: any optax transformation, for it is asked itself.
+
+    An `Optimizer` with the settings of `tx` adds what only a rule can say; it is checked against the made updates.
+    """
+    found = gradients(loss, arms, params, *args)
+    if tx is None:
+        return compare(named(params), found, optimizer, **options)
+    made = updates(tx, state, params, found, **(extra or {}))
+    return compare(named(params), found, optimizer or _called(tx, state), updates=made, **options)
+
+
+def _called(tx: Any, state: Any) -> str:
+    """A name for an optimizer that has none: what made it, and the states that it keeps."""
+    made_by = getattr(getattr(tx, "update", tx), "__qualname__", type(tx).__name__).split(".<locals>")[0]
+    kept = list(dict.fromkeys(type(part).__name__ for part in _parts(state) if part._fields))
+    return f"the optimizer `{made_by}`" + (f" with {', '.join(kept)}" if kept else "")
+
+
+def _parts(state: Any) -> list[Any]:
+    """The named tuples of a state, the outer ones first."""
+    own = [state] if hasattr(state, "_fields") else []
+    inner = state.values() if isinstance(state, Mapping) else state if isinstance(state, tuple | list) else ()
+    return own + [part for value in inner for part in _parts(value)]
+
+
+def adam_state(state: Any, kind: str | None = None, clip: float | None = None, *, tx: Any = None, params: Any = None,
+               **settings: Any) -> Optimizer:
+    """Adam's moments from a state, with the settings it was made with (optax does not keep them).
+
+    Goes in the next version: `measure(loss, arms, params, tx=tx, state=state)` has the update of any optimizer,
+    made by itself. Until then nothing is guessed: every setting is named, and where the state is optax's `tx`
+    and `params` are needed, by which it is held to what `tx` really does.
+    """
+    warnings.warn("adam_state goes in the next version; write backcut.jax.measure(loss, arms, params, tx=tx, "
+                  "state=state), whose updates are made by tx itself", DeprecationWarning, stacklevel=2)
     found = [leaf for leaf in jax.tree_util.tree_leaves(state, is_leaf=_is_adam) if _is_adam(leaf)]
     if len(found) != 1:
         raise Error(f"the state holds {len(found)} of Adam's states (count, mu, nu)\n"
                     "hint: give the state of one optax.adam or optax.adamw, alone or in a chain")
+    said = {"kind": kind, **settings}
+    lacking = [key for key in ("kind", "rate", "beta1", "beta2", "eps", "decay") if said.get(key) is None]
+    if lacking:
+        raise Error(f"nobody said {', '.join(lacking)}, and the state does not hold them\n"
+                    "hint: name every setting of the optimizer, or use backcut.jax.measure(..., tx=tx, state=state)")
+    of_optax = type(found[0]).__module__.split(".")[0] == "optax"
+    if of_optax and type(found[0]).__name__ != "ScaleByAdamState":
+        raise Error(f"{type(found[0]).__name__} is the state of another optimizer than Adam and AdamW\n"
+                    "hint: use backcut.jax.measure(..., tx=tx, state=state), which needs to know none")
+    if of_optax and (tx is None or params is None):
+        raise Error(f"{_called(tx, state)} may be adam, adamw, nadam, adamax, lamb and others: their states are alike\n"
+                    "hint: give tx and params, or use backcut.jax.measure(..., tx=tx, state=state)")
     step = int(found[0].count)
     moments = [named(found[0].mu), named(found[0].nu)] if step else []
-    return Optimizer(kind, settings, clip, step, moments)
+    optimizer = Optimizer(str(kind), settings, clip, step, moments)
+    if tx is not None and params is not None:
+        drawn, values = np.random.default_rng(0), named(params)
+        probe = lambda size: {name: (size * drawn.normal(size=value.shape)).astype(value.dtype)
+                              for name, value in values.items()}
+        probes = {"a large gradient": probe(1e2), "a small gradient": probe(1e-4)}
+        compare(values, probes, optimizer, updates=updates(tx, state, params, probes))
+    return optimizer
 
 
 def _is_adam(value: Any) -> bool:

@@ -3,11 +3,13 @@
 //! All of it is `backcut_lab::measure::outside`, which also reads the files of `backcut measure gradients`: this file
 //! only turns arrays and a request into what it takes.
 
-use backcut_kernels::Real;
+use backcut_kernels::optim::rule::{Stretch, update_on};
+use backcut_kernels::reduce::norm_squared;
+use backcut_kernels::{Isa, Real};
 use backcut_lab::measure::groups_by;
 use backcut_lab::measure::outside::{Described, InMemory, Optimizing, Rule, compare};
-use backcut_systems::{AdamWSettings, SgdSettings};
-use numpy::PyReadonlyArray1;
+use backcut_systems::{AdamWSettings, Clip, SgdSettings};
+use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
@@ -86,6 +88,65 @@ pub fn compare_f64(
     request: &str,
 ) -> PyResult<String> {
     run(py, slice(&params)?, &slices(&gradients)?, &slices(&moments)?, request)
+}
+
+/// What a rule adds to the parameters under every gradient, in single precision.
+#[pyfunction]
+pub fn updates_f32<'py>(
+    py: Python<'py>,
+    params: Flat<'py, f32>,
+    gradients: Vec<Flat<'py, f32>>,
+    moments: Vec<Flat<'py, f32>>,
+    request: &str,
+) -> PyResult<Vec<Bound<'py, PyArray1<f32>>>> {
+    let made = updates(slice(&params)?, &slices(&gradients)?, &slices(&moments)?, request)?;
+    Ok(made.into_iter().map(|update| update.into_pyarray(py)).collect())
+}
+
+/// The same in double precision.
+#[pyfunction]
+pub fn updates_f64<'py>(
+    py: Python<'py>,
+    params: Flat<'py, f64>,
+    gradients: Vec<Flat<'py, f64>>,
+    moments: Vec<Flat<'py, f64>>,
+    request: &str,
+) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
+    let made = updates(slice(&params)?, &slices(&gradients)?, &slices(&moments)?, request)?;
+    Ok(made.into_iter().map(|update| update.into_pyarray(py)).collect())
+}
+
+fn updates<R: Real>(
+    parameters: &[R],
+    gradients: &[&[R]],
+    moments: &[&[R]],
+    request: &str,
+) -> PyResult<Vec<Vec<R>>> {
+    let request: Request = serde_json::from_str(request).map_err(internal)?;
+    let optimizer = request.optimizer.ok_or_else(|| internal("updates without an optimizer"))?;
+    let (clip, step) = (Clip::from(request.clip.unwrap_or(f64::INFINITY)), request.step + 1);
+    let (zeros, all) = (vec![R::ZERO; parameters.len()], 0..parameters.len());
+    let moment = |i: usize| moments.get(i).copied().unwrap_or(&zeros);
+    let rule = [Stretch { range: all.clone(), rule: Rule::from(optimizer).kernel() }];
+    let of = |gradient: &&[R]| {
+        let factor = R::from_f64(clip.factor(norm_squared(gradient).sqrt()));
+        let (first, second, mut made) = (moment(0), moment(1), zeros.clone());
+        let isa = Isa::detect();
+        update_on(
+            isa,
+            &rule,
+            step,
+            factor,
+            parameters,
+            first,
+            second,
+            gradient,
+            all.clone(),
+            &mut made,
+        );
+        made
+    };
+    Ok(gradients.iter().map(of).collect())
 }
 
 fn slice<'a, R: numpy::Element>(array: &'a Flat<'_, R>) -> PyResult<&'a [R]> {

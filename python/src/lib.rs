@@ -61,5 +61,7 @@ fn _backcut(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(matrix::matrices, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare_f32, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare_f64, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::updates_f32, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::updates_f64, module)?)?;
     Ok(())
 }

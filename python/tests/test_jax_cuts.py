@@ -88,11 +88,15 @@ def test_trees_have_names_and_adam_has_moments():
         def __init__(self, count):
             self.count, self.mu, self.nu = count, tree, tree
 
-    state = backcut.jax.adam_state((Adam(3), ()), rate=1e-3, clip=1.0)
-    assert (state.kind, state.step, state.clip, len(state.moments)) == ("adamw", 3, 1.0, 2)
-    assert backcut.jax.adam_state(Adam(0), "adam", rate=1e-3).moments == []
-    with pytest.raises(backcut.Error, match="holds 0"):
-        backcut.jax.adam_state((), rate=1)
+    settings = {"rate": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "decay": 0.01}
+    with pytest.warns(DeprecationWarning, match="write backcut.jax.measure"):
+        state = backcut.jax.adam_state((Adam(3), ()), "adamw", clip=1.0, **settings)
+        assert (state.kind, state.step, state.clip, len(state.moments)) == ("adamw", 3, 1.0, 2)
+        assert backcut.jax.adam_state(Adam(0), "adam", **settings).moments == []
+        with pytest.raises(backcut.Error, match="nobody said beta1, beta2, eps, decay"):
+            backcut.jax.adam_state(Adam(0), "adam", rate=1e-3)
+        with pytest.raises(backcut.Error, match="holds 0"):
+            backcut.jax.adam_state((), rate=1)
     loss = lambda params, scale: scale * (params["w"]**2).sum()
     arms = backcut.jax.gradients(loss, {"full": 1.0, "half": 0.5}, {"w": jnp.ones(3)})
     found = backcut.compare({"w": np.ones(3)}, arms)
