@@ -134,6 +134,18 @@ impl Units {
         draws: usize,
         seed: u64,
     ) -> Result<Vec<Vec<f64>>, StatsError> {
+        self.sums(columns, draws, |visit| {
+            self.resample(draws, seed, |draw, picks| visit(draw, picks));
+        })
+    }
+
+    /// The mean of every column over the picks of every draw, wherever the picks come from.
+    fn sums<P: Copy + Into<u32>>(
+        &self,
+        columns: &[Vec<f64>],
+        draws: usize,
+        each_draw: impl FnOnce(&mut dyn FnMut(usize, &[P])),
+    ) -> Result<Vec<Vec<f64>>, StatsError> {
         for column in columns {
             if column.len() != self.len() {
                 return Err(StatsError::Lengths { left: column.len(), right: self.len() });
@@ -152,11 +164,11 @@ impl Units {
             .collect();
         let mut results = vec![vec![0.0; draws]; columns.len()];
         let count = self.len() as f64;
-        self.resample(draws, seed, |draw, picks| {
+        each_draw(&mut |draw, picks| {
             for (rows, results) in lanes.iter().zip(results.chunks_mut(LANES)) {
                 let mut sums = [0.0; LANES];
                 for &pick in picks {
-                    for (sum, value) in sums.iter_mut().zip(&rows[pick as usize]) {
+                    for (sum, value) in sums.iter_mut().zip(&rows[pick.into() as usize]) {
                         *sum += value;
                     }
                 }
@@ -184,6 +196,34 @@ pub fn mean_interval(
     let mut means = Units::plain(values.len()).means(&[values.to_vec()], draws, seed)?;
     let ends = crate::quantile::quantiles(&mut means[0], &levels);
     Ok([ends[0], ends[1]])
+}
+
+/// The picks of many draws over plain units, made once and summed over as often as is asked: most of
+/// an interval's time goes into drawing.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    units: Units,
+    draws: usize,
+    /// Draw by draw. There are fewer than [`crate::limit::LARGE`] units.
+    picks: Vec<u16>,
+}
+
+impl Kept {
+    pub(crate) fn new(count: usize, draws: usize, seed: u64) -> Self {
+        let units = Units::plain(count);
+        let mut picks = Vec::with_capacity(draws * count);
+        units.resample(draws, seed, |_, drawn| picks.extend(drawn.iter().map(|p| *p as u16)));
+        Self { units, draws, picks }
+    }
+
+    /// What [`Units::means`] gives with the same draws and seed.
+    pub(crate) fn means(&self, columns: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, StatsError> {
+        self.units.sums(columns, self.draws, |visit| {
+            for (draw, picks) in self.picks.chunks_exact(self.units.len()).enumerate() {
+                visit(draw, picks);
+            }
+        })
+    }
 }
 
 #[cfg(test)]
@@ -283,6 +323,15 @@ mod tests {
         assert!(mean_interval(&[1.0, 2.0, f64::NAN, 3.0, 4.0], levels, 100, 1).is_err());
         let [low, high] = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], levels, 2000, 1).unwrap();
         assert!(1.0 < low && low < 3.0 && 3.0 < high && high < 5.0, "{low} {high}");
+    }
+
+    #[test]
+    fn picks_that_were_kept_are_those_that_would_be_drawn() {
+        let columns = [vec![1.0, 2.0, 4.0, 8.0, 16.0], vec![0.1, 0.7, 0.3, 0.9, 0.2]];
+        let drawn = Units::plain(5).means(&columns, 1000, 3).unwrap();
+        let kept = Kept::new(5, 1000, 3);
+        assert_eq!(kept.means(&columns).unwrap(), drawn);
+        assert_eq!(kept.means(&columns[1..]).unwrap(), drawn[1..]);
     }
 
     #[test]

@@ -31,6 +31,7 @@
 //! ```
 
 pub mod agreement;
+pub mod answers;
 pub mod bootstrap;
 pub mod contrast;
 pub mod correlation;
@@ -49,6 +50,7 @@ pub mod text;
 pub mod two_sample;
 pub mod verdict;
 
+pub use answers::{Answers, Estimate};
 pub use contrast::{Contrast, Direction};
 pub use error::StatsError;
 pub use family::{Bound, DRAWS, Family, FamilyParams, Report, Row, SEED};

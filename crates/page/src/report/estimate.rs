@@ -1,8 +1,8 @@
 //! Quantities per source and their means, computed from the tables.
 //!
-//! Contrasts are evaluated by `backcut-stats`, so a figure's point and a study's decision mean the same
-//! thing. The interval here is always the pointwise 95% percentile bootstrap over whole sources (a
-//! family of one); families and decisions are read from the study's analysis, never made here.
+//! This is where cells are found; the answers are [`backcut_stats::answers`]', so a figure's point and a
+//! study's decision mean the same thing. Families and decisions are read from the study's analysis,
+//! never made here.
 //!
 //! A source that lacks a value is left out and named in the estimate; whoever shows the estimate shows that.
 
@@ -10,54 +10,11 @@ use std::collections::BTreeMap;
 
 use backcut_evidence::tables::UnitState;
 use backcut_evidence::tables::rows::MeasurementRow;
+pub use backcut_stats::Estimate;
 use backcut_stats::contrast::{Body, Contrast};
-use backcut_stats::family::MIN_SOURCES;
-use backcut_stats::quantile::{mean, standard_deviation};
-use backcut_stats::{FamilyParams, SourceTable};
+use backcut_stats::{SourceTable, StatsError};
 
 use crate::report::results::{Results, SourceValues, canonical_condition};
-
-/// A mean over sources, with what it is made of.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Estimate {
-    /// One value per source, in the order of their names.
-    pub values: Vec<(String, f64)>,
-    /// The mean, or a ratio of two means.
-    pub mean: f64,
-    /// The pointwise 95% interval; none below four sources.
-    pub interval: Option<[f64; 2]>,
-    /// Sources without a value, which are left out.
-    pub missing: Vec<String>,
-}
-
-impl Estimate {
-    /// The same estimate in another unit.
-    #[must_use]
-    pub fn scaled(mut self, factor: f64) -> Self {
-        for (_, value) in &mut self.values {
-            *value *= factor;
-        }
-        self.mean *= factor;
-        self.interval = self.interval.map(|[low, high]| [low * factor, high * factor]);
-        self
-    }
-
-    /// How many sources it rests on.
-    pub fn n(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Sources whose value is below zero.
-    pub fn below_zero(&self) -> usize {
-        self.values.iter().filter(|(_, v)| *v < 0.0).count()
-    }
-
-    /// The standard deviation over sources, from two on.
-    pub fn deviation(&self) -> Option<f64> {
-        let values: Vec<f64> = self.values.iter().map(|(_, v)| *v).collect();
-        (values.len() > 1).then(|| standard_deviation(&values))
-    }
-}
 
 /// Which measured rows are meant; `None` takes any.
 #[derive(Clone, Copy, Default, Debug)]
@@ -111,37 +68,22 @@ impl Results {
         for name in contrast.cells() {
             self.add_cell(study, name, &mut columns)?;
         }
-        let (table, missing) = paired(&columns)?;
-        let evaluated = contrast.evaluate(&table).map_err(|e| format!("failed to {e}"))?;
-        let Some(below) = &evaluated.denominators else {
-            let values = table.sources().iter().cloned().zip(evaluated.values).collect();
-            return Ok(self.from_values(values, missing));
+        let cells = columns.iter().flat_map(|(name, cell)| {
+            cell.iter().map(move |(source, value)| (source, name, *value))
+        });
+        let told = |error: StatsError| match error {
+            StatsError::TooFewSources { found: 0, .. } => {
+                "no source has all of its arms".to_owned()
+            }
+            error => format!("failed to {error}"),
         };
-        // A ratio of means has no value per source; its interval pairs both means in every draw.
-        let ratio = mean(&evaluated.values) / mean(below);
-        if !ratio.is_finite() {
-            return Err("the mean that it is divided by is zero".into());
-        }
-        let sources = table.sources();
-        let interval = if sources.len() < MIN_SOURCES {
-            None
-        } else {
-            let family =
-                FamilyParams { exact_up_to: 0, patterns: 1, ..FamilyParams::new(vec![contrast]) };
-            let report = family.check().and_then(|family| family.run(&table));
-            Some(report.map_err(|e| format!("failed to {e}"))?.rows[0].pointwise)
-        };
-        let each =
-            sources.iter().cloned().zip(evaluated.values.iter().zip(below).map(|(a, b)| a / b));
-        let values = each.filter(|(_, v)| v.is_finite()).collect();
-        Ok(Estimate { values, mean: ratio, interval, missing })
+        let table = SourceTable::from_values(cells).map_err(told)?;
+        self.answers().ask(&contrast, &table).map_err(told)
     }
 
     /// The mean over sources of values that are at hand.
     pub fn from_values(&self, values: Vec<(String, f64)>, missing: Vec<String>) -> Estimate {
-        let plain: Vec<f64> = values.iter().map(|(_, v)| *v).collect();
-        let interval = self.intervals().lock().ok().and_then(|mut known| known.of_mean(&plain));
-        Estimate { mean: mean(&plain), interval, missing, values }
+        self.answers().mean(values, missing)
     }
 
     /// What was measured, by source: rows of units that are done, at the last update measured; several
@@ -190,25 +132,6 @@ impl Results {
         columns.insert(name.to_owned(), cell.clone());
         Ok(())
     }
-}
-
-/// A table of the sources that every column has, and the sources that some column lacks.
-fn paired(columns: &BTreeMap<String, SourceValues>) -> Result<(SourceTable, Vec<String>), String> {
-    let mut sources: Vec<&String> = columns.values().flat_map(BTreeMap::keys).collect();
-    sources.sort();
-    sources.dedup();
-    let value = |column: &SourceValues, source: &str| column.get(source).copied().flatten();
-    let complete = |source: &str| columns.values().all(|column| value(column, source).is_some());
-    let (kept, missing): (Vec<&String>, Vec<&String>) =
-        sources.into_iter().partition(|source| complete(source));
-    if kept.is_empty() {
-        return Err("no source has all of its arms".into());
-    }
-    let cells = columns.iter().flat_map(|(name, column)| {
-        kept.iter().filter_map(move |source| Some((source, name, value(column, source)?)))
-    });
-    let table = SourceTable::from_values(cells);
-    Ok((table.map_err(|e| format!("failed to {e}"))?, missing.into_iter().cloned().collect()))
 }
 
 /// An expression with every condition in its one spelling.

@@ -26,7 +26,6 @@ mod error;
 pub mod estimate;
 mod family;
 mod figures;
-mod intervals;
 pub mod page;
 mod plotting;
 pub mod results;

@@ -12,3 +12,4 @@ mod run;
 pub use notes::SMALL_SAMPLE;
 pub use params::{Bound, BoundError, DRAWS, Family, FamilyParams, MIN_SOURCES, SEED};
 pub use report::{Report, Row};
+pub(crate) use run::Prepared;

@@ -14,10 +14,40 @@ use crate::table::SourceTable;
 use crate::verdict::{Evidence, STATUS};
 
 /// A contrast's values per unit.
-struct Prepared<'a> {
-    contrast: &'a Contrast,
-    values: Vec<f64>,
-    denominators: Option<Vec<f64>>,
+pub(crate) struct Prepared<'a> {
+    pub(crate) contrast: &'a Contrast,
+    pub(crate) values: Vec<f64>,
+    pub(crate) denominators: Option<Vec<f64>>,
+}
+
+impl Prepared<'_> {
+    /// The mean over units, or the ratio of two means.
+    pub(crate) fn estimate(&self) -> f64 {
+        let above = mean(&self.values);
+        self.denominators.as_ref().map_or(above, |below| above / mean(below))
+    }
+
+    /// Levels of the estimate's draws, made of the next columns of drawn means; without draws, those of
+    /// the normal limit. The note is on a ratio that means little.
+    pub(crate) fn ends(
+        &self,
+        units: &Units,
+        mut drawn: impl Iterator<Item = Vec<f64>>,
+        levels: &[f64],
+    ) -> Result<(Vec<f64>, Option<String>), StatsError> {
+        let mut estimates = drawn.next().unwrap_or_default();
+        let mut note = None;
+        if self.denominators.is_some() {
+            let below = drawn.next().unwrap_or_default();
+            note = divide(self, &mut estimates, &below)?;
+        }
+        let ends = if estimates.is_empty() {
+            limit::quantiles(units, &self.values, self.denominators.as_deref(), levels)
+        } else {
+            quantiles(&mut estimates, levels)
+        };
+        Ok((ends, note))
+    }
 }
 
 impl Family {
@@ -63,19 +93,11 @@ impl Family {
         let mut notes = self.notes(&units);
         let mut rows = Vec::new();
         for item in &prepared {
-            let mut estimates = drawn.next().unwrap_or_default();
-            if item.denominators.is_some() {
-                let below = drawn.next().unwrap_or_default();
-                notes.extend(divide(item, &mut estimates, &below)?);
-            }
             let half = self.params.alpha / 2.0;
             let tail = self.params.bound.tail(self.params.alpha, self.size);
             let levels = [half, 1.0 - half, tail, 1.0 - tail];
-            let ends = if draws == 0 {
-                limit::quantiles(&units, &item.values, item.denominators.as_deref(), &levels)
-            } else {
-                quantiles(&mut estimates, &levels)
-            };
+            let (ends, note) = item.ends(&units, &mut drawn, &levels)?;
+            notes.extend(note);
             rows.push(self.row(item, &ends)?);
         }
         notes.extend(self.row_notes(&rows));
@@ -98,10 +120,7 @@ impl Family {
     /// Judges a contrast by the ends of its pointwise interval and of the family's.
     fn row(&self, item: &Prepared<'_>, ends: &[f64]) -> Result<Row, StatsError> {
         let params = &self.params;
-        let estimate = match &item.denominators {
-            None => mean(&item.values),
-            Some(below) => mean(&item.values) / mean(below),
-        };
+        let estimate = item.estimate();
         let leave_one_out = LeaveOneOut::of(&item.values, item.denominators.as_deref());
         let range = [leave_one_out.min, leave_one_out.max, estimate];
         if !ends.iter().chain(&range).all(|value| value.is_finite()) {

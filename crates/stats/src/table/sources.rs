@@ -45,8 +45,12 @@ pub enum Cell {
 }
 
 impl Cell {
-    fn of(value: f64) -> Self {
-        if value.is_finite() { Self::Number(value) } else { Self::Text(value.to_string()) }
+    fn of(value: Option<f64>) -> Self {
+        match value {
+            None => Self::Empty,
+            Some(value) if value.is_finite() => Self::Number(value),
+            Some(value) => Self::Text(value.to_string()),
+        }
     }
 
     fn read(text: &str) -> Self {
@@ -114,16 +118,16 @@ impl SourceTable {
         Ok(builder.finish())
     }
 
-    /// Takes values that are numbers already: (source, cell, value), in any order.
-    pub fn from_values<S: AsRef<str>, C: AsRef<str>>(
-        values: impl IntoIterator<Item = (S, C, f64)>,
+    /// Takes values that are numbers already: (source, cell, value), in any order; `None` is a gap.
+    pub fn from_values<S: AsRef<str>, C: AsRef<str>, V: Into<Option<f64>>>(
+        values: impl IntoIterator<Item = (S, C, V)>,
     ) -> Result<Self, StatsError> {
         let mut builder = Builder::default();
         for (index, (source, cell, value)) in values.into_iter().enumerate() {
             let (source, cell) = (source.as_ref(), cell.as_ref());
             // Rows count as in a CSV file, whose header is row 1.
             let source = (builder.place(source, index + 2, None, None)?, source);
-            builder.set(source, cell, index + 2, Cell::of(value))?;
+            builder.set(source, cell, index + 2, Cell::of(value.into()))?;
         }
         if builder.cells.is_empty() {
             return Err(StatsError::no_rows());

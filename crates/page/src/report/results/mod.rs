@@ -12,13 +12,13 @@ pub use study::{Extra, Judged, SourceValues, Study};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use backcut_evidence::tables::names;
 use backcut_evidence::tables::rows::FreezeRow;
+use backcut_stats::Answers;
 
 use crate::report::error::ReportError;
-use crate::report::intervals::Intervals;
 
 /// Everything that a folder of results holds, read once.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub struct Results {
     studies: BTreeMap<String, Study>,
     ledger: Option<Ledger>,
     freezes: Vec<FreezeRow>,
-    /// Behind a lock because making one is memory, not change.
-    intervals: Mutex<Intervals>,
+    /// Behind a lock because giving one is memory, not change.
+    answers: Mutex<Answers>,
 }
 
 impl Results {
@@ -46,7 +46,7 @@ impl Results {
             studies,
             ledger: Ledger::open(&folder.join("ledger.jsonl"))?,
             freezes: read::rows(&folder.join(format!("{}.csv", names::FREEZES)))?,
-            intervals: Mutex::default(),
+            answers: Mutex::default(),
         })
     }
 
@@ -70,8 +70,8 @@ impl Results {
         &self.freezes
     }
 
-    pub(crate) fn intervals(&self) -> &Mutex<Intervals> {
-        &self.intervals
+    pub(crate) fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

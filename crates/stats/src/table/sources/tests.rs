@@ -46,7 +46,7 @@ fn values_and_their_text_give_the_same_table() {
     let not_finite = SourceTable::from_values([("1", "a", f64::NAN)]).unwrap();
     assert_eq!(not_finite.cell("a").unwrap(), [Cell::Text("NaN".into())]);
     assert_eq!(
-        SourceTable::from_values::<&str, &str>([]).unwrap_err(),
+        SourceTable::from_values::<&str, &str, f64>([]).unwrap_err(),
         RawTable::from_csv(b"source,arm,value\n").unwrap_err()
     );
 }
