@@ -6,7 +6,8 @@ under every cut, bit by bit.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -210,6 +211,17 @@ def carry(cut: str | Cut, h: Any, t: Any, project: Callable[[Any], Any] | None =
     return handed if project is None else project(handed)
 
 
+@contextmanager
+def _open_stops() -> Iterator[None]:
+    """What is differentiated here passes `stop_gradient` as if it were not there."""
+    rules, stop_p = jax.interpreters.ad.primitive_jvps, jax._src.ad_util.stop_gradient_p
+    own, rules[stop_p] = rules[stop_p], lambda primals, tangents: (primals[0], tangents[0])
+    try:
+        yield
+    finally:
+        rules[stop_p] = own
+
+
 def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | None = None,
           updates: Sequence[int] = ()) -> Reach:
     """How far each step's loss reaches into stored states.
@@ -252,4 +264,16 @@ def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | 
         flat = np.asarray(slopes[name], np.float64).reshape(made.shape[0], count, -1)
         norms = np.sqrt((flat**2).sum(-1))
         found[name] = np.where(np.tri(*norms.shape, dtype=bool) | (norms > 0), norms, np.nan)
-    return Reach(found, tuple(updates))
+    # Whether the forward reads a state is asked twice: with open stops, and by changing it.
+    with _open_stops():
+        opened = jax.jit(jax.jacrev(lambda zeros: moved(zeros)))(zeros)
+    base, drawn = jax.jit(moved)(zeros), np.random.default_rng(0)
+
+    def read(name: str, shape: Any) -> Any:
+        other = jnp.asarray(drawn.normal(size=shape.shape), shape.dtype)
+        changed = lambda j: moved({**zeros, name: zeros[name].at[j].set(other)}) != base
+        told = np.asarray(jax.jit(lambda: jax.lax.map(changed, jnp.arange(count)))()).T
+        return told | (np.asarray(opened[name]) != 0).reshape(rows, count, -1).any(-1)
+
+    reads = {name: np.where(np.isnan(found[name]), np.nan, read(name, shape)) for name, shape in shapes.items()}
+    return Reach(found, tuple(updates), reads=reads, smallest=float(jnp.finfo(made.dtype).tiny))

@@ -15,7 +15,7 @@ import torch
 from ._backcut import Error
 from ._compare import Comparison, Optimizer, compare
 from ._cut import Cut, memory_cut
-from ._reach import Reach
+from ._torch_reach import reach
 
 
 def named(module: torch.nn.Module) -> dict[str, Any]:
@@ -159,95 +159,3 @@ def carry(cut: str | Cut, h: Any, t: int, project: Callable[[Any], Any] | None =
     if cut.segment is not None and cut.ends(t):
         h = tuple(_shared(cut, x) for x in h) if isinstance(h, tuple) else _shared(cut, h)
     return h if project is None else project(h)
-
-
-class reach:
-    """How far each step's loss reaches into stored states.
-
-        with backcut.torch.reach() as r:
-            for t in range(steps):
-                h = cell(x[t], h)
-                r.state("h", h)                 # where the state is made, before any detach
-                r.loss(criterion(head(h), y[t]))
-        r.result                                # "SEG-16 with offset 3 at `h`; full at `cache.1`"
-
-    or without touching the loop: `r.watch(cell, "h")` takes what the module returns at every call, as a hook.
-    Call `r.update()` between updates to see a state that is kept across them. Gradients are taken when the block
-    ends, one backward per loss, and no parameter's `grad` is touched. If the loop itself calls `backward` inside the
-    block, give `retain_graph=True` there.
-    """
-
-    def __init__(self) -> None:
-        self._states: dict[str, list[torch.Tensor | None]] = {}
-        self._losses: list[torch.Tensor] = []
-        self._boundaries: list[int] = []
-        self._hooks: list[Any] = []
-        self._result: Reach | None = None
-
-    def state(self, name: str, value: torch.Tensor) -> torch.Tensor:
-        """Notes a state that was just made: the next step of its name."""
-        self._states.setdefault(name, []).append(value)
-        return value
-
-    def watch(self, module: torch.nn.Module, name: str, select: Callable[[Any], torch.Tensor] | None = None) -> None:
-        """Notes what a module returns, at every call; `select` takes the state out of a tuple or dictionary."""
-        def hook(_module: Any, _inputs: Any, output: Any) -> None:
-            value = select(output) if select else output
-            if not isinstance(value, torch.Tensor):
-                raise Error(f"`{name}` returns a {type(value).__name__}, not a tensor\n"
-                            "hint: select=lambda output: output[0]")
-            self.state(name, value)
-        self._hooks.append(module.register_forward_hook(hook))
-
-    def loss(self, value: torch.Tensor) -> torch.Tensor:
-        """Notes the loss of a step. Losses count from 0, as states do."""
-        if value.numel() != 1:
-            raise Error(f"a loss of shape {tuple(value.shape)}\nhint: one number per step, such as its mean")
-        self._losses.append(value)
-        return value
-
-    def update(self) -> None:
-        """Says that another update begins here."""
-        self._boundaries.append(len(self._losses))
-
-    def __enter__(self) -> reach:
-        return self
-
-    def __exit__(self, kind: Any, *_rest: Any) -> None:
-        for hook in self._hooks:
-            hook.remove()
-        if kind is None:
-            self._result = self._measured()
-        # The graph of all steps is not needed any more.
-        self._states, self._losses = {}, []
-
-    @property
-    def result(self) -> Reach:
-        if self._result is None:
-            raise Error("reach has a result once its `with` block has ended")
-        return self._result
-
-    def _measured(self) -> Reach:
-        if not self._losses or not self._states:
-            raise Error("no loss or no state was noted\nhint: r.loss(...) and r.state(...) at every step")
-        live = [(name, j, x) for name, list_ in self._states.items() for j, x in enumerate(list_) if x.requires_grad]
-        constants = {name: [j for j, x in enumerate(list_) if not x.requires_grad]
-                     for name, list_ in self._states.items()}
-        rows, most = len(self._losses), max(len(list_) for list_ in self._states.values())
-        # What is noted after a loss was made can not have been on its way.
-        found = {name: np.where(np.tri(rows, max(most, rows), dtype=bool), 0.0, np.nan) for name in self._states}
-        for name, list_ in self._states.items():
-            found[name] = found[name][:, :max(len(list_), 1)]
-        inputs = [x for _, _, x in live]
-        for t, loss in enumerate(self._losses):
-            if not (loss.requires_grad and inputs):
-                continue
-            try:
-                slopes = torch.autograd.grad(loss, inputs, retain_graph=True, allow_unused=True)
-            except RuntimeError as error:
-                raise Error(f"the loss of step {t} can not be differentiated again: {error}\n"
-                            "hint: inside the block call backward(retain_graph=True), or not at all") from error
-            for (name, j, _), slope in zip(live, slopes):
-                if slope is not None:
-                    found[name][t, j] = float(slope.detach().double().norm())
-        return Reach(found, tuple(b for b in self._boundaries if 0 < b < rows), constants)
