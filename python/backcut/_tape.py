@@ -5,6 +5,7 @@ here decides that.
 """
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,12 +140,16 @@ class Lanes:
 
 def mapped(tree: Any, name: str, leaf: Callable[[Any, str], Any]) -> Any:
     """A tree of tuples, lists, dictionaries and `None`, with `leaf(value, name)` in place of every value. A value in a
-    tree is an edge of its own: `name.key`, `name.0`."""
+    tree is an edge of its own: `name.key`, `name.field`, `name.0`."""
     if tree is None:
         return None
     if isinstance(tree, Mapping):
-        return type(tree)((key, mapped(value, f"{name}.{key}", leaf)) for key, value in tree.items())  # type: ignore[call-arg]
+        made: Any = copy.copy(tree)
+        for key, value in tree.items():
+            made[key] = mapped(value, f"{name}.{key}", leaf)
+        return made
     if isinstance(tree, (tuple, list)):
-        values = [mapped(value, f"{name}.{i}", leaf) for i, value in enumerate(tree)]
+        fields = getattr(tree, "_fields", range(len(tree)))
+        values = [mapped(value, f"{name}.{field}", leaf) for field, value in zip(fields, tree)]
         return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
     return leaf(tree, name)
