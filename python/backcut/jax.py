@@ -17,58 +17,21 @@ import numpy as np
 from ._backcut import Error
 from ._compare import Comparison, Optimizer, compare
 from ._cut import Cut, memory_cut
+from ._jax_trees import called, named, updates
 from ._reach import Reach
+from .jax_switches import Switches, switches
+from .jax_tape import Tape, replay, undeclared
+
+__all__ = ["Cache", "Switches", "Tape", "adam_state", "carry", "gradients", "measure", "named", "reach", "replay",
+           "switches", "undeclared", "updates"]
 
 stop = jax.lax.stop_gradient
-
-
-def named(tree: Any, separator: str = ".") -> dict[str, Any]:
-    """The leaves of a tree as numpy arrays by name: `{"block0": {"w": x}}` gives `block0.w`."""
-    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
-    found = {}
-    for path, leaf in paths:
-        name = separator.join(_key(entry) for entry in path) or "value"
-        if name in found:
-            raise Error(f"two leaves are named `{name}`\nhint: use another separator")
-        found[name] = np.asarray(leaf)
-    return found
-
-
-def _key(entry: Any) -> str:
-    for attribute in ("key", "name", "idx"):
-        if hasattr(entry, attribute):
-            return str(getattr(entry, attribute))
-    return str(entry)
 
 
 def gradients(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *args: Any) -> dict[str, dict[str, Any]]:
     """The gradient of `loss(params, arm, *args)` for every arm's value, by name: what `backcut.compare` takes."""
     slope = lambda arm: jax.jit(jax.grad(lambda params: loss(params, arm, *args)))(params)
     return {name: named(slope(arm)) for name, arm in arms.items()}
-
-
-def updates(tx: Any, state: Any, params: Any, grads: Mapping[str, Any], **extra: Any) -> dict[str, dict[str, Any]]:
-    """What an optimizer adds to the parameters under every arm's gradient, by name: `tx.update(g, state, params)`.
-
-    `tx`: any optax transformation, or a function called as its `update` is (give `jax.jit(tx.update)` for the bits of
-    a compiled step). `grads`: by arm, trees like `params` or what `gradients` gave. Every arm starts from `state`,
-    which does not change. `extra` goes to `update` (`value=...` for those that ask).
-    """
-    update = getattr(tx, "update", tx)
-    return {arm: named(update(_like(params, grad, arm), state, params, **extra)[0]) for arm, grad in grads.items()}
-
-
-def _like(params: Any, grad: Any, arm: str) -> Any:
-    """A gradient by name as a tree like the parameters'."""
-    places, structure = jax.tree_util.tree_flatten(params)
-    if jax.tree_util.tree_structure(grad) == structure:
-        return grad
-    given, names = named(grad), list(named(params))
-    if set(given) != set(names):
-        odd = sorted(set(given) ^ set(names))[0]
-        raise Error(f"the gradient of arm `{arm}` is no tree like the parameters: `{odd}` is in one of them\n"
-                    "hint: give what `gradients` returns, or trees that jax.grad made")
-    return jax.tree_util.tree_unflatten(structure, [jnp.asarray(given[name]) for name in names])
 
 
 def measure(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *args: Any, tx: Any = None,
@@ -83,21 +46,7 @@ def measure(loss: Callable[..., Any], arms: Mapping[str, Any], params: Any, *arg
     if tx is None:
         return compare(named(params), found, optimizer, **options)
     made = updates(tx, state, params, found, **(extra or {}))
-    return compare(named(params), found, optimizer or _called(tx, state), updates=made, **options)
-
-
-def _called(tx: Any, state: Any) -> str:
-    """A name for an optimizer that has none: what made it, and the states that it keeps."""
-    made_by = getattr(getattr(tx, "update", tx), "__qualname__", type(tx).__name__).split(".<locals>")[0]
-    kept = list(dict.fromkeys(type(part).__name__ for part in _parts(state) if part._fields))
-    return f"the optimizer `{made_by}`" + (f" with {', '.join(kept)}" if kept else "")
-
-
-def _parts(state: Any) -> list[Any]:
-    """The named tuples of a state, the outer ones first."""
-    own = [state] if hasattr(state, "_fields") else []
-    inner = state.values() if isinstance(state, Mapping) else state if isinstance(state, tuple | list) else ()
-    return own + [part for value in inner for part in _parts(value)]
+    return compare(named(params), found, optimizer or called(tx, state), updates=made, **options)
 
 
 def adam_state(state: Any, kind: str | None = None, clip: float | None = None, *, tx: Any = None, params: Any = None,
@@ -124,7 +73,7 @@ def adam_state(state: Any, kind: str | None = None, clip: float | None = None, *
         raise Error(f"{type(found[0]).__name__} is the state of another optimizer than Adam and AdamW\n"
                     "hint: use backcut.jax.measure(..., tx=tx, state=state), which needs to know none")
     if of_optax and (tx is None or params is None):
-        raise Error(f"{_called(tx, state)} may be adam, adamw, nadam, adamax, lamb and others: their states are alike\n"
+        raise Error(f"{called(tx, state)} may be adam, adamw, nadam, adamax, lamb and others: their states are alike\n"
                     "hint: give tx and params, or use backcut.jax.measure(..., tx=tx, state=state)")
     step = int(found[0].count)
     moments = [named(found[0].mu), named(found[0].nu)] if step else []
