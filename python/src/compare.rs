@@ -187,10 +187,11 @@ fn run<R: Real>(
     let moment = |i: usize| moments.get(i).copied().unwrap_or_default();
     let (first, second) = (moment(0), moment(1));
     let mut source = InMemory { parameters, first, second, gradients: gradients.to_vec() };
-    let found = py.detach(|| compare(&described, &groups, &mut source));
+    let found =
+        py.detach(|| source.check().and_then(|()| compare(&described, &groups, &mut source)));
     let found = found.map_err(|error| told("", &error))?;
     let rows = found.iter().map(|f| {
-        json!({"quantity": f.quantity, "arm": f.cut, "part": f.part, "value": f.value, "note": f.note})
+        json!({"quantity": f.quantity, "arm": f.of, "part": f.part, "value": f.value, "note": f.note})
     });
     Ok(serde_json::Value::Array(rows.collect()).to_string())
 }

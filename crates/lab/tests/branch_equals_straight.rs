@@ -100,5 +100,5 @@ fn a_branch_from_another_checkpoint_than_configured_is_refused() {
         &options,
         &mut go_on,
     );
-    assert!(matches!(error, Err(run::RunError::WrongStart)));
+    assert!(matches!(error, Err(backcut_lab::training::RunError::WrongStart)));
 }

@@ -96,7 +96,7 @@ impl<'a> Results<'a> {
         let (name, part, cut) = (parts.next()?, parts.next(), parts.next());
         let Some(findings) = self.findings(place) else { return Some(None) };
         let found = findings.iter().find(|f| {
-            f.quantity == name && part.is_none_or(|p| f.part == p) && cut.is_none_or(|c| f.cut == c)
+            f.quantity == name && part.is_none_or(|p| f.part == p) && cut.is_none_or(|c| f.of == *c)
         });
         found.map(|f| f.value)
     }
@@ -276,7 +276,7 @@ impl<'a> Results<'a> {
             let is_wanted = |f: &&Finding| parts.is_empty() || parts.contains(&f.part);
             rows.extend(findings.iter().filter(is_wanted).map(|finding| MeasurementRow {
                 quantity: finding.quantity.clone(),
-                cut: Some(finding.cut.clone()),
+                cut: Some(finding.of.to_string()),
                 part: Some(finding.part.clone()),
                 value: finding.value,
                 note: finding.note.clone(),

@@ -47,13 +47,8 @@ impl<'a> Results<'a> {
             if row.part.is_some() || row.value.is_some() {
                 let MeasurementRow { quantity, value, note, .. } = row;
                 let (cut, part) = (row.cut.unwrap_or_default(), row.part.unwrap_or_default());
-                findings.entry(row.unit).or_default().push(Finding {
-                    quantity,
-                    cut,
-                    part,
-                    value,
-                    note,
-                });
+                let finding = Finding { quantity, of: cut.into(), part, value, note };
+                findings.entry(row.unit).or_default().push(finding);
             }
         }
         let origin: HashMap<Hash, &ProvenanceRow> =

@@ -156,7 +156,7 @@ fn compare(replay: Replay, recorded: &Outcome, again: &Outcome) -> Result<CameOu
     if recorded == again {
         return Ok(CameOut::Same);
     }
-    let name = |f: &Finding| [f.quantity.clone(), f.part.clone(), f.cut.clone()];
+    let name = |f: &Finding| [f.quantity.clone(), f.part.clone(), f.of.to_string()];
     let is_alike = was.iter().map(|p| p.update).eq(curve.iter().map(|p| p.update))
         && had.iter().map(name).eq(findings.iter().map(name));
     if !is_alike {

@@ -9,9 +9,9 @@ use std::ops::Range;
 use backcut_engine::{Cut, gradient_by_age};
 use backcut_kernels::{Real, optim, reduce};
 
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
 use crate::measure::rig::Rig;
 
 /// The bins of a rollout of `steps` predicted steps.

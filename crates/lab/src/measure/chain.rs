@@ -9,13 +9,32 @@ use backcut_kernels::Real;
 use backcut_stats::quantile::quantiles;
 use backcut_systems::System;
 
+use crate::measure::define::{Definition, define};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::gradient::windows;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
 use crate::measure::rig::Rig;
 use crate::measure::spectral::norm2;
 use crate::measure::subject::Subject;
+
+/// What its quantities are.
+pub(crate) const DEFINITIONS: &[Definition] = &[
+    define(
+        "chain",
+        "chain.gain.median",
+        "median over t and trajectories of q = |D_t A_{t-1} ... A_{t-k} D_{t-k}^-1|_2, A_j = ds_{j+1}/ds_j, memory detached",
+    ),
+    define("chain", "chain.gain.p95", "95th percentile of the same"),
+    define("chain", "chain.gain.max", "maximum of the same"),
+    define(
+        "chain",
+        "chain.growth.median",
+        "median over trajectories of max_k q_{t,k} / q_{t,1}, at t = T or (all) the largest over t",
+    ),
+    define("chain", "chain.growth.p95", "95th percentile of the same"),
+    define("chain", "chain.growth.max", "maximum of the same"),
+];
 
 /// How much of the chain to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

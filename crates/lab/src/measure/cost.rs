@@ -4,9 +4,35 @@ use backcut_engine::{Cut, Model, Rollout, Workspace};
 use backcut_kernels::Real;
 use backcut_systems::System;
 
+use crate::measure::define::{Definition, define};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
+
+/// What its quantities are.
+pub(crate) const DEFINITIONS: &[Definition] = &[
+    define(
+        "cost",
+        "cost.workspace-bytes",
+        "bytes of the backward's storage for one cut; allocated once, nothing during an update",
+    ),
+    define(
+        "cost",
+        "cost.peak-bytes",
+        "workspace, recorded rollout, packed weights, parameters and both moments",
+    ),
+    define(
+        "cost",
+        "cost.median-ms",
+        "median wall time of one update (sample, roll, backward, clip, step) over interleaved rounds",
+    ),
+    define("cost", "cost.min-ms", "fastest of the same: what the machine can do when left alone"),
+    define(
+        "cost",
+        "cost.instructions",
+        "instructions of one update; the note names tool and code path (`perf stat, user mode`: the difference of two runs of different length; `callgrind`: the update alone, on a processor without AVX-512). Only counts with the same note compare",
+    ),
+];
 
 /// Bytes that an update under each cut holds at its peak. Everything is allocated before the first
 /// update and nothing during one, so what is held is the peak.

@@ -4,11 +4,9 @@
 //! squared, so two vectors that agree in every bit are at distance exactly 0. A ratio with a zero
 //! denominator has no value and says why.
 
-use std::fmt;
-
 use backcut_kernels::{Real, reduce};
 
-use crate::measure::finding::Finding;
+use crate::measure::finding::{Finding, Of};
 use crate::measure::groups::{ALL, Group};
 
 /// `a` against the reference `b`.
@@ -70,17 +68,10 @@ impl Geometry {
     }
 
     /// Norm, ratio, difference and cosine as findings of the layer called `layer`.
-    pub(crate) fn report(
-        &self,
-        layer: &str,
-        cut: &str,
-        part: &str,
-        reference: impl fmt::Display,
-    ) -> [Finding; 4] {
+    pub(crate) fn report(&self, layer: &str, of: &Of, part: &str, reference: &str) -> [Finding; 4] {
         let quantity = |name: &str| [layer, ".", name].concat();
-        let or = |name: &str, value: Option<f64>, why: &dyn Fn() -> String| match value {
-            Some(value) => Finding::new(quantity(name), cut, part, value),
-            None => Finding::undefined(quantity(name), cut, part, &why()),
+        let or = |name: &str, value: Option<f64>, why: &dyn Fn() -> String| {
+            Finding::or(quantity(name), of, part, value, why)
         };
         let of_reference = || format!("{reference}'s vector is zero here");
         let of_cosine = || {
@@ -88,7 +79,7 @@ impl Geometry {
             if self.reference > 0.0 { own() } else { of_reference() }
         };
         [
-            Finding::new(quantity("norm"), cut, part, self.square.sqrt()),
+            Finding::new(quantity("norm"), of, part, self.square.sqrt()),
             or("ratio", self.ratio(), &of_reference),
             or("difference", self.difference(), &of_reference),
             or("cosine", self.cosine(), &of_cosine),
@@ -104,7 +95,6 @@ pub(crate) fn part_names(groups: &[Group]) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backcut_engine::Cut;
 
     #[test]
     fn zero_vectors_have_no_ratio_and_no_cosine() {
@@ -113,7 +103,7 @@ mod tests {
         assert_eq!((zero_reference.ratio(), zero_reference.cosine()), (None, None));
         let zero = Geometry::of(&group, &[0.0f32, 0.0], &[3.0, 4.0]);
         assert_eq!((zero.ratio(), zero.difference(), zero.cosine()), (Some(0.0), Some(1.0), None));
-        for finding in zero_reference.report("gradient", "FD", "x", Cut::FF) {
+        for finding in zero_reference.report("gradient", &"FD".into(), "x", "FF") {
             assert_eq!(finding.value.is_none(), !finding.note.is_empty(), "{finding:?}");
         }
     }

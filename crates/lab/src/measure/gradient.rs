@@ -10,15 +10,67 @@ use backcut_kernels::Real;
 use backcut_systems::BatchKey;
 
 use crate::measure::ages::ages;
+use crate::measure::arms::Asked;
+use crate::measure::define::{Definition, define};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::geometry::{Geometry, part_names};
 use crate::measure::gradient_seeds::seed_resultant;
 use crate::measure::gradient_vjp::action_norms;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;
 use crate::measure::summary::summarise;
+
+/// What its quantities are.
+pub(crate) const DEFINITIONS: &[Definition] = &[
+    define(
+        "gradient",
+        "gradient.loss",
+        "the loss of the batch, summed over trajectories and steps",
+    ),
+    define(
+        "gradient",
+        "gradient.norm",
+        "|g|, the Euclidean norm of the cut's gradient (of a group: of its entries)",
+    ),
+    define(
+        "gradient",
+        "gradient.ratio",
+        "|g| / |g_ref|; the reference is FF, or the cut after `vs`",
+    ),
+    define("gradient", "gradient.difference", "|g - g_ref| / |g_ref|"),
+    define("gradient", "gradient.cosine", "g . g_ref / (|g| |g_ref|)"),
+    define(
+        "gradient",
+        "age.norm",
+        "norm of the contributions whose age (steps between loss and action) lies in the bin; memory-detached cuts only",
+    ),
+    define(
+        "gradient",
+        "age.reach",
+        "norm of the sum of all contributions up to this age: the gradient against backward distance",
+    ),
+    define(
+        "gradient",
+        "age.cancellation",
+        "1 - |sum of the bins' vectors| / sum of their norms; 0 when all point one way",
+    ),
+    define(
+        "gradient",
+        "age.rest",
+        "|sum of the bins - g| / |g|: rounding, as a check of the decomposition",
+    ),
+    define(
+        "gradient",
+        "seed.resultant",
+        "|sum_t g_t| / sum_t |g_t| with g_t = D^-1 dl_t/ds_t, memory detached; median over trajectories",
+    ),
+    define(
+        "gradient",
+        "vjp.norm",
+        "Frobenius norm of da_t/dtheta of one step, memory detached; median over trajectories",
+    ),
+];
 
 /// How much of the gradient layer to measure.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,31 +121,8 @@ pub(crate) fn windows(key: BatchKey, count: usize) -> impl Iterator<Item = Batch
 
 /// Lengths and directions of all gradients that a rig holds, whole and by group.
 pub fn geometry_of_gradients<R: Real>(rig: &Rig<R>) -> Vec<Finding> {
+    let asked = Asked { question: rig.question(), groups: rig.groups(), plan: rig.plan() };
     let mut findings = vec![Finding::new("gradient.loss", "", ALL, rig.loss())];
-    for (index, cut) in rig.cuts().iter().enumerate() {
-        report(&mut findings, rig, index, 0, &cut.to_string());
-    }
-    for &(index, kept) in &rig.plan().retained {
-        let name = format!("{} vs {}", rig.cuts()[index], rig.cuts()[kept]);
-        report(&mut findings, rig, index, kept, &name);
-    }
+    findings.extend(asked.gradients(rig.compared_gradients()));
     findings
-}
-
-fn report<R: Real>(
-    findings: &mut Vec<Finding>,
-    rig: &Rig<R>,
-    index: usize,
-    reference: usize,
-    name: &str,
-) {
-    let raw = rig.compared_gradients();
-    let mut compared = raw.groups(index, reference);
-    let mut whole = Geometry::sum(&compared);
-    // The global norm is one sum in the layout's order: the number that training logs and clips by.
-    (whole.square, whole.reference) = (raw.square(index), raw.square(reference));
-    compared.push(whole);
-    for (part, geometry) in part_names(rig.groups()).zip(compared) {
-        findings.extend(geometry.report("gradient", name, part, rig.cuts()[reference]));
-    }
 }

@@ -9,9 +9,9 @@ use backcut_engine::StateJacobians;
 use backcut_kernels::Real;
 use backcut_stats::quantile::quantiles;
 
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
 use crate::measure::rig::Rig;
 
 /// The seed resultant at the batch that the rig has rolled.

@@ -8,9 +8,9 @@ use backcut_engine::{Cut, MemoryCredit, Seeds, StateCredit, Workspace};
 use backcut_kernels::{Real, reduce};
 use backcut_stats::quantile::quantiles;
 
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
 use crate::measure::rig::Rig;
 
 /// The tap that systems give their action.

@@ -8,15 +8,13 @@
 
 use std::ops::Range;
 
-use crate::training::{Optimizer, State, Stretch};
-use backcut_engine::{Cut, Layout};
+use crate::training::{Clip, Optimizer, Rule, State, Stretch};
+use backcut_engine::Layout;
 use backcut_kernels::optim::{self, rule};
-use backcut_kernels::{Isa, Real, reduce};
+use backcut_kernels::{Isa, Real};
 use backcut_systems::Placed;
 
-use crate::measure::comparison::Comparison;
-use crate::measure::measurement::MeasureError;
-use crate::measure::rig::Rig;
+use crate::measure::error::MeasureError;
 
 /// One of the four.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,45 +45,111 @@ impl Layer {
     }
 }
 
-/// What the cuts' gradients become, each from the same complete state.
-pub struct Steps<'a, 's, R: Real> {
-    rig: &'a Rig<'s, R>,
-    state: &'a State<R>,
-    factors: Vec<f64>,
-    /// The rules of this step.
-    stretches: Vec<Stretch>,
+/// An optimizer at the step that follows a state.
+pub(crate) struct Step {
+    /// The rule whose second moment is the scale.
+    pub rule: Rule,
+    /// Every parameter's rule.
+    pub stretches: Vec<Stretch>,
+    /// The clip of the global norm.
+    pub clip: Clip,
+    /// Updates that the moments have seen.
+    pub before: u64,
+    /// Whether there is a first and a second moment; what is not there is zero.
+    pub has: [bool; 2],
 }
 
-impl<'a, 's, R: Real> Steps<'a, 's, R> {
-    pub(crate) fn new(
-        rig: &'a Rig<'s, R>,
+impl Step {
+    /// The step of training from a state.
+    pub fn new<R: Real>(
         optimizer: &Optimizer,
-        state: &'a State<R>,
+        layout: &Layout,
+        state: &State<R>,
     ) -> Result<Self, MeasureError> {
-        let stretches = stretches(optimizer, rig.layout(), state)?;
-        let cuts = 0..rig.cuts().len();
-        let factors = cuts.map(|i| optimizer.clip.factor(rig.norm(i))).collect();
-        Ok(Self { rig, state, factors, stretches })
+        let before = state.moments.step;
+        let (rule, clip) = (optimizer.at(before + 1), optimizer.clip);
+        let stretches = stretches(optimizer, layout, state)?;
+        Ok(Self { rule, stretches, clip, before, has: [true, true] })
     }
 
     /// Some parameter's decay is added to its gradient, so that the optimizer sees the sum.
-    pub(crate) fn is_decay_coupled(&self) -> bool {
+    pub fn is_decay_coupled(&self) -> bool {
         self.stretches.iter().any(|stretch| stretch.rule.coupled_decay() > 0.0)
     }
 
-    /// The gradient that the rules see at the parameters of `range`: times `factor`, coupled decay added.
-    pub(crate) fn seen(&self, index: usize, factor: f64, range: &Range<usize>, seen: &mut [R]) {
-        for Stretch { range: own, rule } in &self.stretches {
+    /// The rules of `range`, counted from its start.
+    pub fn rules_in(&self, range: &Range<usize>, rules: &mut Vec<Stretch>) {
+        rules.clear();
+        rules.extend(self.stretches.iter().filter_map(|Stretch { range: own, rule }| {
+            let (start, end) = (own.start.max(range.start), own.end.min(range.end));
+            let range = start.checked_sub(range.start)?..end.saturating_sub(range.start);
+            (!range.is_empty()).then_some(Stretch { range, rule: *rule })
+        }));
+    }
+}
+
+/// A stretch of everything that a step is made of but the gradient, and the rules there.
+pub(crate) struct At<'a, R> {
+    pub rules: &'a [Stretch],
+    /// The step, counted from 1.
+    pub step: u64,
+    pub parameters: &'a [R],
+    pub first: &'a [R],
+    pub second: &'a [R],
+}
+
+impl<R: Real> At<'_, R> {
+    /// Writes what a layer makes of a gradient that is clipped by `factor`.
+    pub fn form(&self, layer: Layer, factor: f64, gradient: &[R], vector: &mut [R]) {
+        let Self { rules, step, parameters, first, second } = *self;
+        let mut update = |factor: R| {
+            let (isa, all) = (Isa::detect(), 0..vector.len());
+            rule::update_on(
+                isa, rules, step, factor, parameters, first, second, gradient, all, vector,
+            );
+        };
+        match layer {
+            Layer::Clipped if factor < 1.0 => {
+                optim::scale_into(R::from_f64(factor), gradient, vector);
+            }
+            Layer::Raw | Layer::Clipped => vector.copy_from_slice(gradient),
+            Layer::Applied => update(R::from_f64(factor)),
+            Layer::Unclipped => update(R::ONE),
+        }
+    }
+
+    /// The gradient that the rules see in `range`: times `factor`, coupled decay added.
+    pub fn seen(&self, factor: f64, gradient: &[R], range: &Range<usize>, seen: &mut [R]) {
+        for Stretch { range: own, rule } in self.rules {
             let common = own.start.max(range.start)..own.end.min(range.end);
             if common.is_empty() {
                 continue;
             }
             let seen = &mut seen[common.start - range.start..common.end - range.start];
-            let (theta, g) =
-                (&self.state.params[common.clone()], &self.rig.gradient(index)[common]);
+            let (theta, g) = (&self.parameters[common.clone()], &gradient[common]);
             let decay = R::from_f64(rule.coupled_decay());
             rule::with_decay(decay, R::from_f64(factor), theta, g, seen);
         }
+    }
+}
+
+/// What the cuts' gradients become, each from the same complete state.
+pub struct Steps<'a, R: Real> {
+    step: Step,
+    state: &'a State<R>,
+    gradients: Vec<&'a [R]>,
+    factors: Vec<f64>,
+}
+
+impl<'a, R: Real> Steps<'a, R> {
+    pub(crate) fn new(
+        step: Step,
+        state: &'a State<R>,
+        gradients: Vec<&'a [R]>,
+        norms: &[f64],
+    ) -> Self {
+        let factors = norms.iter().map(|norm| step.clip.factor(*norm)).collect();
+        Self { step, state, gradients, factors }
     }
 
     /// The clipping factor of the `index`-th cut.
@@ -93,48 +157,19 @@ impl<'a, 's, R: Real> Steps<'a, 's, R> {
         self.factors[index]
     }
 
-    /// Some cut is clipped. Otherwise the clipped gradients are the raw ones and the unclipped updates the
-    /// applied ones, bit by bit.
-    pub(crate) fn is_clipped(&self) -> bool {
-        self.factors.iter().any(|factor| *factor < 1.0)
-    }
-
     /// The `index`-th cut's vector at a layer.
     pub fn vector(&self, layer: Layer, index: usize) -> Vec<R> {
-        let len = self.state.params.len();
-        let mut vector = vec![R::ZERO; len];
-        self.form(layer, index, 0..len, &mut vector);
-        vector
-    }
-
-    /// The cuts' vectors at a layer against each other. They are formed where they are looked at: written
-    /// out, those of six cuts would push everything else out of the second cache.
-    pub(crate) fn compare(&self, layer: Layer) -> Comparison {
-        let mut space = Vec::new();
-        self.rig.plan().compare(&mut |index, range, tile| {
-            space.resize(range.len(), R::ZERO);
-            self.form(layer, index, range, &mut space);
-            reduce::widen(&space, tile);
-        })
-    }
-
-    fn form(&self, layer: Layer, index: usize, range: Range<usize>, vector: &mut [R]) {
-        let gradient = &self.rig.gradient(index)[range.clone()];
         let State { params, moments, .. } = self.state;
-        let mut update = |factor: R| {
-            let (rules, step, whole) =
-                (&self.stretches, moments.step + 1, self.rig.gradient(index));
-            let (isa, m, v) = (Isa::detect(), &moments.first, &moments.second);
-            rule::update_on(isa, rules, step, factor, params, m, v, whole, range.clone(), vector);
+        let at = At {
+            rules: &self.step.stretches,
+            step: self.step.before + 1,
+            parameters: params,
+            first: &moments.first,
+            second: &moments.second,
         };
-        match layer {
-            Layer::Clipped if self.factors[index] < 1.0 => {
-                optim::scale_into(R::from_f64(self.factors[index]), gradient, vector);
-            }
-            Layer::Raw | Layer::Clipped => vector.copy_from_slice(gradient),
-            Layer::Applied => update(R::from_f64(self.factors[index])),
-            Layer::Unclipped => update(R::ONE),
-        }
+        let mut vector = vec![R::ZERO; params.len()];
+        at.form(layer, self.factors[index], self.gradients[index], &mut vector);
+        vector
     }
 }
 
@@ -147,6 +182,3 @@ pub(crate) fn stretches<R: Real>(
     let placed = Placed::new(optimizer, layout).map_err(MeasureError::Unfit)?;
     Ok(placed.stretches(optimizer, state.moments.step + 1))
 }
-
-/// The four graphs of the interaction, in its order of signs: `FF - FD - KF + KD`.
-pub(crate) const FOUR: [Cut; 4] = [Cut::FF, Cut::FD, Cut::KF, Cut::KD];

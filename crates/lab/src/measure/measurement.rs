@@ -1,13 +1,11 @@
 //! Measurements as values: what a study file or the command line asks for.
 
-use std::borrow::Cow;
-
-use backcut_engine::{BackwardError, Cut, ForwardError, RollError, WrongLength};
-use backcut_systems::SampleError;
-use backcut_text::Hinted;
+use backcut_engine::Cut;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::chain::{self, ChainOptions};
+use crate::measure::define::Definition;
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::gradient::{self, GradientOptions};
 use crate::measure::memory;
@@ -15,6 +13,7 @@ use crate::measure::probe::{self, ProbeOptions};
 use crate::measure::reference;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;
+use crate::measure::summary::PERCENTILES;
 use crate::measure::update::{self, UpdateOptions};
 
 /// What to measure at a state.
@@ -136,56 +135,6 @@ impl Measurement {
     }
 }
 
-/// Why a measurement was not made.
-#[derive(Debug, thiserror::Error)]
-pub enum MeasureError {
-    /// The measurement does not fit the system.
-    #[error("{0}")]
-    Unfit(String),
-    /// The batch or the panel could not be drawn.
-    #[error(transparent)]
-    Sample(#[from] SampleError),
-    /// The batch could not be rolled.
-    #[error("the batch of update {update}: {source}")]
-    Roll {
-        /// The update, counted from 1 as in the log.
-        update: u64,
-        /// Trajectory and step.
-        source: RollError,
-    },
-    /// The panel could not be rolled.
-    #[error("the panel: {0}")]
-    Panel(RollError),
-    /// A cut or decomposition that the program cannot honour, or a number that is not finite.
-    #[error(transparent)]
-    Backward(#[from] BackwardError),
-    /// The forward does not fit the program.
-    #[error(transparent)]
-    Forward(#[from] ForwardError),
-    /// A state of another program.
-    #[error(transparent)]
-    Length(#[from] WrongLength),
-}
-
-impl Hinted for MeasureError {
-    fn hint(&self) -> Cow<'_, str> {
-        match self {
-            Self::Unfit(_) => "choose other names, cuts or another measurement",
-            Self::Sample(_) => "the system's data do not hold what its settings ask for",
-            Self::Roll { .. } => "the policy leaves its range on this batch: choose another state",
-            Self::Panel(_) => "the policy leaves its range on the panel: choose another state",
-            Self::Backward(source) => return source.hint(),
-            Self::Forward(source) => return source.hint(),
-            Self::Length(_) => "the state belongs to a policy of another size",
-        }
-        .into()
-    }
-
-    fn is_bug(&self) -> bool {
-        matches!(self, Self::Backward(source) if source.is_bug())
-    }
-}
-
 /// Makes a measurement. The same subject gives the same bits.
 pub fn measure(
     measurement: &Measurement,
@@ -239,9 +188,51 @@ pub fn measure(
     }
 }
 
+/// The definition of a quantity; percentiles beside a median share the median's.
+pub fn definition(quantity: &str) -> Option<&'static Definition> {
+    let find = |name: &str| all().find(|d| d.quantity == name);
+    find(quantity).or_else(|| {
+        let percentiles = PERCENTILES;
+        percentiles.iter().find_map(|(suffix, _)| find(quantity.strip_suffix(suffix)?))
+    })
+}
+
+/// The definitions of one measurement.
+pub fn definitions(measurement: &str) -> impl Iterator<Item = &'static Definition> {
+    all().filter(move |d| d.measurement == measurement)
+}
+
+/// Every list: modules whose quantities are their own keep their definitions beside the code.
+fn all() -> impl Iterator<Item = &'static Definition> {
+    let lists = [
+        gradient::DEFINITIONS,
+        update::DEFINITIONS,
+        chain::DEFINITIONS,
+        crate::measure::cost::DEFINITIONS,
+        memory::DEFINITIONS,
+        crate::measure::track::DEFINITIONS,
+        probe::DEFINITIONS,
+        reference::DEFINITIONS,
+        crate::measure::windows::DEFINITIONS,
+        crate::measure::diagnostics::DEFINITIONS,
+        crate::measure::outside::DEFINITIONS,
+    ];
+    lists.into_iter().flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quantity_is_defined_once() {
+        for (i, definition) in all().enumerate() {
+            let again = all().take(i).any(|d| d.quantity == definition.quantity);
+            assert!(!again && !definition.text.is_empty(), "{}", definition.quantity);
+        }
+        assert_eq!(definition("gradient.norm.p84"), definition("gradient.norm"));
+        assert_eq!(definition("gradient.nothing"), None);
+    }
 
     #[test]
     fn a_kind_is_the_tag_that_is_written() {

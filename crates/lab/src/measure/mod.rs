@@ -11,11 +11,13 @@
 //! study can hold measurements beside training runs, and any result is a tidy table.
 
 mod ages;
+mod arms;
 mod chain;
 mod comparison;
 mod cost;
 mod define;
 pub mod diagnostics;
+mod error;
 mod finding;
 mod geometry;
 mod gradient;
@@ -31,6 +33,7 @@ mod panel;
 pub mod probe;
 mod reference;
 mod rig;
+mod source;
 mod spectral;
 mod subject;
 mod summary;
@@ -45,8 +48,9 @@ mod windows;
 pub use ages::{age_bins, age_name, ages};
 pub use chain::{ChainGains, ChainOptions, chain, chain_gains};
 pub use cost::update_bytes;
-pub use define::{DEFINITIONS, Definition, definition, definitions};
-pub use finding::Finding;
+pub use define::Definition;
+pub use error::MeasureError;
+pub use finding::{Finding, Of};
 pub use geometry::Geometry;
 pub use gradient::{GradientOptions, geometry_of_gradients, gradient};
 pub use gradient_seeds::seed_resultant;
@@ -55,7 +59,7 @@ pub use groups::{
     ALL, Group, REDUNDANT, group_of, groups, groups_apart, groups_by, is_redundant, pooled,
 };
 pub use layers::{Layer, Steps};
-pub use measurement::{MeasureError, Measurement, measure};
+pub use measurement::{Measurement, definition, definitions, measure};
 pub use rig::Rig;
 pub use spectral::norm2;
 pub use subject::Subject;

@@ -7,7 +7,7 @@ use crate::training::{Panel, in_panel};
 use backcut_engine::{ForwardSpec, Model, Program, RollError, Rollout, Site};
 use backcut_systems::System;
 
-use crate::measure::measurement::MeasureError;
+use crate::measure::error::MeasureError;
 use crate::measure::subject::Subject;
 
 /// The subject's parameters, ready to run.

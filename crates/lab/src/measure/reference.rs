@@ -3,9 +3,9 @@
 use crate::training::Panel;
 
 use crate::measure::define::{Definition, define};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
 use crate::measure::panel;
 use crate::measure::subject::Subject;
 

@@ -12,11 +12,11 @@ use backcut_engine::{Cut, Layout, Model, RollError, Rollout, Workspace, WrongLen
 use backcut_kernels::Real;
 use backcut_systems::{BatchKey, System};
 
-use crate::measure::comparison::{Comparison, Plan};
+use crate::measure::comparison::{Comparison, Plan, Question};
+use crate::measure::error::MeasureError;
 use crate::measure::groups::{Group, groups, groups_apart};
-use crate::measure::layers::Steps;
-use crate::measure::measurement::MeasureError;
-use crate::measure::update_scales::Space;
+use crate::measure::layers::{Step, Steps};
+use crate::measure::median::Medians;
 
 /// A system's storage for measuring under some cuts; FF, the reference, is always the first.
 pub struct Rig<'s, R: Real> {
@@ -28,10 +28,11 @@ pub struct Rig<'s, R: Real> {
     workspace: Workspace<R>,
     norms: Vec<f64>,
     loss: f64,
+    question: Question,
     plan: Plan,
     /// The sums over the gradients, once somebody asks for them.
     compared: OnceLock<Comparison>,
-    space: Option<Space>,
+    medians: Medians,
 }
 
 impl<'s, R: Real> Rig<'s, R> {
@@ -59,7 +60,8 @@ impl<'s, R: Real> Rig<'s, R> {
         let workspace = Workspace::new(&rollout, &distinct)?;
         let norms = vec![0.0; distinct.len()];
         let groups = groups(program.layout());
-        let plan = Plan::new(&groups, &distinct);
+        let question = Question::of_cuts(&distinct);
+        let plan = Plan::new(&groups, &question);
         Ok(Self {
             system,
             cuts: distinct,
@@ -69,9 +71,10 @@ impl<'s, R: Real> Rig<'s, R> {
             workspace,
             norms,
             loss: 0.0,
+            question,
             plan,
             compared: OnceLock::new(),
-            space: None,
+            medians: Medians::default(),
         })
     }
 
@@ -79,7 +82,7 @@ impl<'s, R: Real> Rig<'s, R> {
     #[must_use]
     pub fn apart(mut self) -> Self {
         self.groups = groups_apart(self.system.program().layout());
-        self.plan = Plan::new(&self.groups, &self.cuts);
+        self.plan = Plan::new(&self.groups, &self.question);
         self.compared = OnceLock::new();
         self
     }
@@ -181,7 +184,12 @@ impl<'s, R: Real> Rig<'s, R> {
         self.norms[index]
     }
 
-    /// What is compared under these cuts.
+    /// What is asked of these cuts.
+    pub(crate) fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// The sums that answer it.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -189,10 +197,12 @@ impl<'s, R: Real> Rig<'s, R> {
     /// All gradients against each other. Two layers of findings rest on these sums: they are kept until
     /// the next batch is differentiated.
     pub(crate) fn compared_gradients(&self) -> &Comparison {
-        self.compared.get_or_init(|| {
-            let gradients: Vec<&[R]> = (0..self.cuts.len()).map(|i| self.gradient(i)).collect();
-            self.plan.compare_raw(&gradients)
-        })
+        self.compared.get_or_init(|| self.plan.compare_gradients(&self.gradients()))
+    }
+
+    /// The gradients, cut by cut.
+    pub(crate) fn gradients(&self) -> Vec<&[R]> {
+        (0..self.cuts.len()).map(|i| self.gradient(i)).collect()
     }
 
     /// Where every parameter lies.
@@ -200,14 +210,9 @@ impl<'s, R: Real> Rig<'s, R> {
         self.model.program().layout()
     }
 
-    /// Lends storage for a measurement against the optimizer's scale.
-    pub(crate) fn take_space(&mut self) -> Space {
-        self.space.take().unwrap_or_default()
-    }
-
-    /// Takes the storage back, for the next state.
-    pub(crate) fn keep_space(&mut self, space: Space) {
-        self.space = Some(space);
+    /// Storage for medians, kept from state to state: lend it, and put it back.
+    pub(crate) fn medians(&mut self) -> &mut Medians {
+        &mut self.medians
     }
 
     /// Parameters and moments of this program's length.
@@ -225,8 +230,9 @@ impl<'s, R: Real> Rig<'s, R> {
         &'a self,
         optimizer: &Optimizer,
         state: &'a State<R>,
-    ) -> Result<Steps<'a, 's, R>, MeasureError> {
+    ) -> Result<Steps<'a, R>, MeasureError> {
         self.check_state(state)?;
-        Steps::new(self, optimizer, state)
+        let step = Step::new(optimizer, self.layout(), state)?;
+        Ok(Steps::new(step, state, self.gradients(), &self.norms))
     }
 }

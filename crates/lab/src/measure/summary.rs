@@ -25,7 +25,7 @@ pub fn summarise(lists: &[Vec<Finding>], over: &str) -> Vec<Finding> {
 }
 
 fn same(a: &Finding, b: &Finding) -> bool {
-    a.quantity == b.quantity && a.cut == b.cut && a.part == b.part
+    a.quantity == b.quantity && a.of == b.of && a.part == b.part
 }
 
 fn across(lists: &[Vec<Finding>], like: &Finding, over: &str) -> Vec<Finding> {
@@ -33,9 +33,9 @@ fn across(lists: &[Vec<Finding>], like: &Finding, over: &str) -> Vec<Finding> {
     let mut values: Vec<f64> = found.iter().filter_map(|f| f.value).collect();
     let missing = lists.len() - values.len();
     let reason = found.iter().find(|f| f.value.is_none()).map_or("not measured", |f| &f.note);
-    let Finding { quantity, cut, part, .. } = like;
+    let Finding { quantity, of, part, .. } = like;
     if values.is_empty() {
-        return vec![Finding::undefined(quantity, cut, part, reason)];
+        return vec![Finding::undefined(quantity, of, part, reason)];
     }
     let remark = found.iter().find(|f| f.value.is_some()).map_or("", |f| &f.note);
     let shared = found.iter().filter(|f| f.value.is_some()).all(|f| f.note == remark);
@@ -51,7 +51,7 @@ fn across(lists: &[Vec<Finding>], like: &Finding, over: &str) -> Vec<Finding> {
     let names = [""].into_iter().chain(PERCENTILES.map(|(suffix, _)| suffix));
     let mut summary: Vec<Finding> = names
         .zip(found)
-        .map(|(suffix, value)| Finding::new(format!("{quantity}{suffix}"), cut, part, value))
+        .map(|(suffix, value)| Finding::new(format!("{quantity}{suffix}"), of, part, value))
         .collect();
     summary[0].note = note;
     summary

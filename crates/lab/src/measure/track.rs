@@ -1,8 +1,8 @@
 //! Values along single trajectories of the panel: what a picture of a flight or a voyage is drawn from.
 
 use crate::measure::define::{Definition, define};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::measurement::MeasureError;
 use crate::measure::panel;
 use crate::measure::subject::Subject;
 

@@ -5,21 +5,135 @@
 //! the moments were built under the cut that trained the state.
 
 use crate::training::{Optimizer, State};
-use backcut_engine::Cut;
 use backcut_kernels::Real;
 
-use crate::measure::comparison::{Comparison, PLACEMENTS};
+use crate::measure::arms::Asked;
+use crate::measure::define::{Definition, define};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::geometry::Geometry;
 use crate::measure::gradient::windows;
-use crate::measure::groups::{ALL, Group, whole_ranges};
-use crate::measure::layers::{FOUR, Layer};
-use crate::measure::measurement::MeasureError;
+use crate::measure::layers::Step;
 use crate::measure::rig::Rig;
+use crate::measure::source::InMemory;
 use crate::measure::subject::Subject;
 use crate::measure::summary::summarise;
-use crate::measure::update_scales::{History, added_ratios};
-use crate::measure::update_signs::Signs;
+
+/// What its quantities are.
+pub(crate) const DEFINITIONS: &[Definition] = &[
+    define(
+        "update",
+        "clip.factor",
+        "kappa = min(1, c / |g|), c the threshold of the global-norm clip",
+    ),
+    define("update", "raw.norm", "|g|, the norm of the raw gradient"),
+    define("update", "raw.ratio", "|g| / |g_FF|"),
+    define("update", "raw.difference", "|g - g_FF| / |g_FF|"),
+    define("update", "raw.cosine", "g . g_FF / (|g| |g_FF|)"),
+    define("update", "raw.memory-effect", "|g_FF - g_FD| / |g_FF|, or |g_KF - g_KD| / |g_FF|"),
+    define("update", "raw.interaction", "|g_FF - g_FD - g_KF + g_KD| / |g_FF|"),
+    define(
+        "update",
+        "raw.placement",
+        "|g_F_SG - g_FD| / |g_FD| (K_SG and KD alike), each over the part's entries",
+    ),
+    define("update", "raw.placement-share", "the group's share of |g_F_SG - g_FD|^2"),
+    define("update", "clipped.norm", "|kappa g|, each cut's gradient under its own factor"),
+    define("update", "clipped.ratio", "as raw.ratio, of clipped gradients"),
+    define("update", "clipped.difference", "as raw.difference, of clipped gradients"),
+    define("update", "clipped.cosine", "as raw.cosine, of clipped gradients"),
+    define("update", "clipped.memory-effect", "as raw.memory-effect, of clipped gradients"),
+    define("update", "clipped.interaction", "as raw.interaction, of clipped gradients"),
+    define("update", "clipped.placement", "as raw.placement, of clipped gradients"),
+    define("update", "clipped.placement-share", "as raw.placement-share, of clipped gradients"),
+    define(
+        "update",
+        "applied.norm",
+        "|U|, U = theta' - theta as clip, optimizer and weight decay really make it from this state",
+    ),
+    define("update", "applied.ratio", "|U| / |U_FF|"),
+    define("update", "applied.difference", "|U - U_FF| / |U_FF|; for the whole it is d_U"),
+    define("update", "applied.cosine", "U . U_FF / (|U| |U_FF|)"),
+    define("update", "applied.memory-effect", "|U_FF - U_FD| / |U_FF|, or |U_KF - U_KD| / |U_FF|"),
+    define("update", "applied.interaction", "|U_FF - U_FD - U_KF + U_KD| / |U_FF|"),
+    define(
+        "update",
+        "applied.placement",
+        "|U_F_SG - U_FD| / |U_FD| (K_SG and KD alike), each over the part's entries",
+    ),
+    define("update", "applied.placement-share", "the group's share of |U_F_SG - U_FD|^2"),
+    define(
+        "update",
+        "applied.sign-cosine",
+        "cosine with sign(g) of the direction after the step: mhat / (sqrt(vhat) + eps) of Adam and AdamW, the velocity of SGD; g with its weight decay where that is added to it",
+    ),
+    define(
+        "update",
+        "applied.saturated",
+        "share of weights whose |mhat| / sqrt(vhat) after the step is above 0.9 of the limit of a gradient that dominates both moments",
+    ),
+    define(
+        "update",
+        "unclipped.norm",
+        "norm of the update if this one gradient were not clipped; moments from clipped history, so not training without clipping",
+    ),
+    define("update", "unclipped.ratio", "as applied.ratio, unclipped into clipped history"),
+    define(
+        "update",
+        "unclipped.difference",
+        "as applied.difference, unclipped into clipped history",
+    ),
+    define("update", "unclipped.cosine", "as applied.cosine, unclipped into clipped history"),
+    define(
+        "update",
+        "unclipped.memory-effect",
+        "as applied.memory-effect, unclipped into clipped history",
+    ),
+    define(
+        "update",
+        "unclipped.interaction",
+        "as applied.interaction, unclipped into clipped history",
+    ),
+    define("update", "unclipped.placement", "as applied.placement, unclipped into clipped history"),
+    define(
+        "update",
+        "unclipped.placement-share",
+        "as applied.placement-share, unclipped into clipped history",
+    ),
+    define(
+        "update",
+        "unclipped.sign-cosine",
+        "as applied.sign-cosine, unclipped into clipped history",
+    ),
+    define("update", "unclipped.saturated", "as applied.saturated, unclipped into clipped history"),
+    define("update", "r_U", "|U| / |g|: the applied update's norm per raw gradient norm"),
+    define("update", "d_U", "|U - U_FF| / |U_FF|"),
+    define(
+        "update",
+        "moment.scale",
+        "median over the part's weights of sqrt(vhat), the bias-corrected second moment before the update",
+    ),
+    define(
+        "update",
+        "moment.cosine",
+        "cosine of g / (sqrt(vhat) + eps) with g_FF scaled alike, vhat before the update; weights whose history is all but zero (b_K under FF) rule the whole",
+    ),
+    define(
+        "update",
+        "rho.median",
+        "median over the part's weights of rho = |kappa g| / (sqrt(vhat) + eps), vhat before the update; undefined at update 1",
+    ),
+    define("update", "rho.above-one", "share of the part's weights with rho > 1"),
+    define(
+        "update",
+        "added.ratio",
+        "median of |kappa (g_F_SG - g_FD)| / (sqrt(vhat) + eps), kappa of F_SG; w_k and w_v pool the blocks",
+    ),
+    define(
+        "update",
+        "placement.spearman",
+        "Spearman correlation over states of applied.placement with added.ratio of w_v; descriptive",
+    ),
+];
 
 /// How much of the update layer to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,181 +174,18 @@ pub fn updates_of_gradients<R: Real>(
     scales: bool,
 ) -> Result<Vec<Finding>, MeasureError> {
     rig.check_state(state)?;
-    let mut findings = Vec::new();
-    let mut history = scales.then(|| History::new(state, optimizer, rig.take_space()));
-    let steps = rig.steps(optimizer, state)?;
-    if let Some(history) = &mut history {
-        findings.extend(history.report(rig.groups()));
-    }
-    let signs = history.as_ref().map(|history| Signs::new(rig, history, &steps, state));
-    for (index, &cut) in rig.cuts().iter().enumerate() {
-        let factor = steps.factor(index);
-        let mut finding = Finding::new("clip.factor", cut, ALL, factor);
-        if !optimizer.clip.is_on() {
-            "this optimizer has no clip".clone_into(&mut finding.note);
-        } else if factor >= 1.0 {
-            "not clipped".clone_into(&mut finding.note);
-        }
-        findings.push(finding);
-        if let Some((history, signs)) = history.as_mut().zip(signs.as_ref()) {
-            findings.extend(history.ratios(rig.groups(), cut, rig.gradient(index), factor));
-            findings.extend(signs.scaled_cosines(index));
-            findings.extend(signs.directions(index, Layer::Applied));
-            findings.extend(signs.directions(index, Layer::Unclipped));
-        }
-    }
-    let applied_sums = steps.compare(Layer::Applied);
-    let raw = layer(rig, Layer::Raw, rig.compared_gradients());
-    let applied = layer(rig, Layer::Applied, &applied_sums);
-    let (clipped, unclipped) = if steps.is_clipped() {
-        let other = |which: Layer| layer(rig, which, &steps.compare(which));
-        (other(Layer::Clipped), other(Layer::Unclipped))
-    } else {
-        (
-            renamed(&raw, Layer::Raw, Layer::Clipped),
-            renamed(&applied, Layer::Applied, Layer::Unclipped),
-        )
+    let step = Step::new(optimizer, rig.layout(), state)?;
+    let mut medians = std::mem::take(rig.medians());
+    let State { params, moments, .. } = state;
+    let mut source = InMemory {
+        parameters: params,
+        first: &moments.first,
+        second: &moments.second,
+        gradients: rig.gradients(),
     };
-    findings.extend([raw, clipped, applied, unclipped].into_iter().flatten());
-    findings.extend(relative_sizes(rig, &applied_sums));
-    if let Some(history) = &mut history {
-        for (kept, dropped) in PLACEMENTS {
-            if let (Some(kept), Some(dropped)) = (rig.find(kept), rig.find(dropped)) {
-                findings.extend(added_ratios(history, rig, steps.factor(kept), (kept, dropped)));
-            }
-        }
-    }
-    if let Some(history) = history {
-        rig.keep_space(history.into_space());
-    }
-    Ok(findings)
-}
-
-/// A layer that equals another because nothing was clipped.
-fn renamed(findings: &[Finding], from: Layer, to: Layer) -> Vec<Finding> {
-    let rename = |f: &Finding| Finding {
-        quantity: f.quantity.replacen(from.name(), to.name(), 1),
-        note: if f.note.is_empty() {
-            format!("no cut is clipped here: the {} layer", from.name())
-        } else {
-            f.note.clone()
-        },
-        ..f.clone()
-    };
-    findings.iter().map(rename).collect()
-}
-
-fn layer<R: Real>(rig: &Rig<R>, layer: Layer, sums: &Comparison) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (index, cut) in rig.cuts().iter().enumerate() {
-        let name = cut.to_string();
-        let mut report = |part: &str, geometry: &Geometry| {
-            findings.extend(geometry.report(layer.name(), &name, part, Cut::FF));
-        };
-        if layer == Layer::Applied {
-            let compared = sums.groups(index, 0);
-            rig.groups().iter().zip(&compared).for_each(|(group, g)| report(&group.name, g));
-        }
-        report(ALL, &sums.whole(index, 0));
-    }
-    findings.extend(effects(rig, layer, sums));
-    for (kept, dropped) in PLACEMENTS {
-        if let (Some(a), Some(b)) = (rig.find(kept), rig.find(dropped)) {
-            let pair = format!("{kept} - {dropped}");
-            findings.extend(placement(rig.groups(), layer, &pair, dropped, sums, (a, b)));
-        }
-    }
-    findings
-}
-
-/// Memory effects under full and one-step credit, and the interaction, relative to `|x_FF|`.
-fn effects<R: Real>(rig: &Rig<R>, layer: Layer, sums: &Comparison) -> Vec<Finding> {
-    let full = sums.square(0);
-    let relative = |name: &str, cut: &str, square: Option<f64>| {
-        let quantity = [layer.name(), ".", name].concat();
-        match square {
-            None => {
-                let why = "needs FF, FD, KF and KD among the cuts";
-                Finding::undefined(quantity, cut, ALL, why)
-            }
-            Some(_) if full == 0.0 => {
-                Finding::undefined(quantity, cut, ALL, "FF's vector is zero here")
-            }
-            Some(square) => Finding::new(quantity, cut, ALL, (square / full).sqrt()),
-        }
-    };
-    let four = FOUR.map(|cut| rig.find(cut));
-    let [ff, fd, kf, kd] = four;
-    let of_full = ff.zip(fd).map(|(a, b)| sums.distance(a, b));
-    let of_short = kf.zip(kd).map(|(a, b)| sums.distance(a, b));
-    let interaction = match four {
-        [Some(ff), Some(fd), Some(kf), Some(kd)] => Some(sums.cross([ff, fd, kf, kd])),
-        _ => None,
-    };
-    vec![
-        relative("memory-effect", "FF - FD", of_full),
-        relative("memory-effect", "KF - KD", of_short),
-        relative("interaction", "FF - FD - KF + KD", interaction),
-    ]
-}
-
-/// How far two placements of the memory cut lie apart, and where.
-fn placement(
-    groups: &[Group],
-    layer: Layer,
-    pair: &str,
-    dropped: Cut,
-    sums: &Comparison,
-    (a, b): (usize, usize),
-) -> Vec<Finding> {
-    let quantity = |name: &str| [layer.name(), ".", name].concat();
-    let apart = |part: &str, distance: f64, reference: f64| {
-        if reference > 0.0 {
-            Finding::new(quantity("placement"), pair, part, (distance / reference).sqrt())
-        } else {
-            let why = format!("{dropped}'s vector is zero here");
-            Finding::undefined(quantity("placement"), pair, part, &why)
-        }
-    };
-    let (distances, references) = (sums.distances(a, b), sums.squares(b));
-    let kept = groups.iter().zip(distances).filter(|(group, _)| !group.is_apart);
-    let total = kept.fold(0.0, |total, (_, distance)| total + distance);
-    let mut findings = Vec::with_capacity(2 * groups.len() + 1);
-    for (i, group) in groups.iter().enumerate() {
-        let part = group.name.as_str();
-        findings.push(apart(part, distances[i], references[i]));
-        let share = quantity("placement-share");
-        findings.push(if group.is_apart {
-            Finding::undefined(share, pair, part, "set apart: no output sees these parameters")
-        } else if total > 0.0 {
-            Finding::new(share, pair, part, distances[i] / total)
-        } else {
-            Finding::undefined(share, pair, part, "the two placements agree in every bit")
-        });
-    }
-    findings.push(apart(ALL, total, sums.square(b)));
-    findings
-}
-
-/// `r_U = |U| / |g|` and `d_U = |U_a - U_FF| / |U_FF|`.
-fn relative_sizes<R: Real>(rig: &Rig<R>, applied: &Comparison) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (index, cut) in rig.cuts().iter().enumerate() {
-        let update = applied.whole(index, 0);
-        let norm = if whole_ranges(rig.groups()).is_some() {
-            rig.compared_gradients().square(index).sqrt()
-        } else {
-            rig.norm(index)
-        };
-        findings.push(if norm > 0.0 {
-            Finding::new("r_U", cut, ALL, update.square.sqrt() / norm)
-        } else {
-            Finding::undefined("r_U", cut, ALL, "the gradient is zero")
-        });
-        findings.push(match update.difference() {
-            Some(difference) => Finding::new("d_U", cut, ALL, difference),
-            None => Finding::undefined("d_U", cut, ALL, "FF's update is zero"),
-        });
-    }
-    findings
+    let asked = Asked { question: rig.question(), groups: rig.groups(), plan: rig.plan() };
+    let lent = scales.then_some(&mut medians);
+    let found = asked.updates(&step, rig.compared_gradients(), lent, &mut source);
+    *rig.medians() = medians;
+    found.map_err(|error| MeasureError::Unfit(error.to_string()))
 }

@@ -2,17 +2,17 @@
 
 use backcut_stats::correlation::spearman;
 
-use crate::measure::finding::Finding;
+use crate::measure::finding::{Finding, Of};
 
 /// Spearman's correlation, over states, between the placements' difference in applied updates and the
 /// added `W_V` gradient relative to the second moment's scale. One finding per pair of cuts.
 pub fn placement_follows_history(states: &[Vec<Finding>]) -> Vec<Finding> {
     const NAME: &str = "placement.spearman";
-    let value = |findings: &[Finding], quantity: &str, pair: &str, part: &str| {
-        let is = |f: &&Finding| f.quantity == quantity && f.cut == pair && f.part == part;
+    let value = |findings: &[Finding], quantity: &str, pair: &Of, part: &str| {
+        let is = |f: &&Finding| f.quantity == quantity && f.of == *pair && f.part == part;
         findings.iter().find(is).and_then(|f| f.value)
     };
-    let report = |pair: &str| {
+    let report = |pair: &Of| {
         let points: Vec<(f64, f64)> = states
             .iter()
             .filter_map(|findings| {
@@ -39,10 +39,13 @@ pub fn placement_follows_history(states: &[Vec<Finding>]) -> Vec<Finding> {
         }
         finding
     };
-    let has = |pair: &&'static str| {
-        states.iter().flatten().any(|f| f.quantity == "added.ratio" && f.cut == *pair)
-    };
-    ["F_SG - FD", "K_SG - KD"].into_iter().filter(has).map(report).collect()
+    let mut pairs: Vec<&Of> = Vec::new();
+    for finding in states.iter().flatten().filter(|f| f.quantity == "added.ratio") {
+        if !pairs.contains(&&finding.of) {
+            pairs.push(&finding.of);
+        }
+    }
+    pairs.into_iter().map(report).collect()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use crate::training::{State, step_in_place};
 use backcut_engine::Cut;
 use backcut_kernels::hash;
 
+use crate::measure::error::MeasureError;
 use crate::measure::layers::stretches;
-use crate::measure::measurement::MeasureError;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;
 

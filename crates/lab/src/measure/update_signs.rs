@@ -4,18 +4,16 @@
 //! These sums run through a group in plain sequence. One of them waits for its own additions most of the
 //! time, so those of all cuts run side by side, over tiles that stay in the first cache.
 
-use crate::training::{AdamWSettings, Rule, SgdSettings, State};
-use backcut_engine::Cut;
+use crate::training::{AdamWSettings, Rule, SgdSettings};
 use backcut_kernels::Real;
 use backcut_kernels::optim::history::{self, Direction};
 use backcut_kernels::reduce::add_in_sequence;
 
-use crate::measure::finding::Finding;
+use crate::measure::finding::{Finding, Of};
 use crate::measure::geometry::part_names;
 use crate::measure::groups::{ALL, Group};
-use crate::measure::layers::{Layer, Steps};
-use crate::measure::rig::Rig;
-use crate::measure::update_scales::{History, NO_SCALE, unbias};
+use crate::measure::layers::Layer;
+use crate::measure::update_scales::{NO_SCALE, unbias};
 
 /// The share of the limit of `|mhat| / sqrt(vhat)` from which a weight counts as saturated.
 const SATURATED: f64 = 0.9;
@@ -64,7 +62,7 @@ pub(crate) struct Scale<'h> {
 /// The sums of all cuts.
 pub(crate) struct Signs {
     groups: Vec<Group>,
-    cuts: Vec<String>,
+    cuts: Vec<Of>,
     rows: Vec<Row>,
     rule: Rule,
     eps: f32,
@@ -74,47 +72,8 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    /// Sums over the gradients that a rig holds.
-    pub fn new<R: Real>(
-        rig: &Rig<R>,
-        history: &History,
-        steps: &Steps<R>,
-        before: &State<R>,
-    ) -> Self {
-        let before = &before.moments;
-        let cuts: Vec<String> = rig.cuts().iter().map(Cut::to_string).collect();
-        let factors: Vec<f64> = (0..cuts.len()).map(|cut| steps.factor(cut)).collect();
-        let scale = Scale {
-            rule: &history.rule,
-            step: before.step,
-            missing: history.root().is_empty().then(|| history.reason()),
-            is_decay_coupled: steps.is_decay_coupled(),
-        };
-        let mut signs = Self::open(rig.groups(), cuts, &scale, history.eps(), &factors);
-        for (group, ranges) in rig.groups().iter().map(|group| &group.ranges).enumerate() {
-            let tiles = ranges.iter().flat_map(|range| {
-                let tile = |start: usize| start..range.end.min(start + TILE);
-                range.clone().step_by(TILE).map(tile)
-            });
-            for at in tiles {
-                let root = history.root().get(at.clone());
-                let (first, second) = (&before.first[at.clone()], &before.second[at.clone()]);
-                let gradient = |cut: usize| &rig.gradient(cut)[at.clone()];
-                let seen = |cut, factor, seen: &mut [R]| steps.seen(cut, factor, &at, seen);
-                signs.take(group, &Tile { root, first, second }, &gradient, &seen);
-            }
-        }
-        signs
-    }
-
     /// Sums that are still to be formed, tile by tile.
-    pub fn open(
-        groups: &[Group],
-        cuts: Vec<String>,
-        scale: &Scale,
-        eps: f32,
-        factors: &[f64],
-    ) -> Self {
+    pub fn open(groups: &[Group], cuts: Vec<Of>, scale: &Scale, eps: f32, factors: &[f64]) -> Self {
         let Scale { rule, step, missing, is_decay_coupled } = *scale;
         let mut rows = Vec::new();
         for (cut, &factor) in factors.iter().enumerate() {

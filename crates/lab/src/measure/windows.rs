@@ -15,10 +15,10 @@ use backcut_systems::System;
 
 use crate::measure::ages::ages;
 use crate::measure::define::{Definition, define};
-use crate::measure::finding::Finding;
+use crate::measure::error::MeasureError;
+use crate::measure::finding::{Finding, Of};
 use crate::measure::gradient_seeds::seed_resultant;
 use crate::measure::groups::ALL;
-use crate::measure::measurement::MeasureError;
 use crate::measure::panel;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;
@@ -99,13 +99,16 @@ fn of_one(rig: &Rig<f32>) -> Result<Vec<Finding>, MeasureError> {
     rig.system().row_errors(rig.rollout(), &mut error);
     let mut findings = vec![Finding::new("windows.error", "", ALL, error[0])];
     let (cuts, compared) = (rig.cuts(), rig.compared_gradients());
-    let against_full = cuts.iter().enumerate().map(|(i, cut)| (i, 0, cut.to_string()));
-    let against_kept = rig.plan().retained.iter();
-    let against_kept =
-        against_kept.map(|&(i, kept)| (i, kept, format!("{} vs {}", cuts[i], cuts[kept])));
-    for (index, reference, name) in against_full.chain(against_kept) {
+    let question = rig.question();
+    let against_full = (0..cuts.len()).map(|i| (i, 0, question.of(i)));
+    let against_kept = question.retained.iter().map(|&(i, kept)| {
+        let names = [i, kept].map(|at| question.arms[at].clone());
+        let [own, kept_name] = names;
+        (i, kept, Of::Against(own, kept_name))
+    });
+    for (index, reference, of) in against_full.chain(against_kept) {
         let geometry = compared.whole(index, reference);
-        let [norm, others @ ..] = geometry.report("windows", &name, ALL, cuts[reference]);
+        let [norm, others @ ..] = geometry.report("windows", &of, ALL, &question.arms[reference]);
         if reference == 0 {
             findings.push(norm);
         }
@@ -158,7 +161,7 @@ fn pooled(mut labels: Vec<(String, String)>) -> Units {
 
 fn values(lists: &[Vec<Finding>], quantity: &str, cut: &str) -> Option<Vec<f64>> {
     let of = |list: &Vec<Finding>| {
-        list.iter().find(|f| f.quantity == quantity && f.cut == cut).and_then(|f| f.value)
+        list.iter().find(|f| f.quantity == quantity && f.of == *cut).and_then(|f| f.value)
     };
     lists.iter().map(of).collect()
 }

@@ -27,7 +27,6 @@ use sha2::{Digest, Sha256};
 use crate::training::config::{RunConfig, Start, ValidRun, canonical};
 use crate::training::digest::sha256;
 use crate::training::optimizer::Moments;
-use crate::training::restored::Branch;
 use crate::training::tensors::{KEY, Tensors};
 use crate::training::trainer::State;
 
@@ -207,6 +206,15 @@ fn digest<'a>(
         sha.update(bytes);
     }
     Hash::from_bytes(sha.finalize().into()).to_string()
+}
+
+/// Where a branch starts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Branch {
+    /// How its configuration names the checkpoint.
+    pub start: Start,
+    /// Parameters, moments and counters at its first update.
+    pub state: State<f32>,
 }
 
 impl Checkpoint {

@@ -38,14 +38,14 @@ mod trainer;
 mod training_loop;
 
 pub use backcut_systems::{AdamWSettings, Clip, Optimizer, Rule, SgdSettings, SystemChoice};
-pub use checkpoint::{Checkpoint, CheckpointError};
+pub use checkpoint::{Branch, Checkpoint, CheckpointError};
 pub use config::{ConfigError, Precision, RunConfig, Start, ValidRun};
 pub use digest::sha256;
 pub use evaluate::{Evaluator, Panel, PanelError, in_panel};
-pub use folder::Folder;
+pub use folder::{Folder, RunError};
 pub use optimizer::{Moments, Stretch, clip, everywhere, step_in_place, update, update_into};
-pub use restored::{Branch, RestoreError, Restored};
-pub use run::{Begin, Control, Progress, RunError, RunOptions, Summary};
+pub use restored::{RestoreError, Restored};
+pub use run::{Begin, Control, Progress, RunOptions, Summary};
 pub use tensors::{KEY, Tensors};
 pub use trainer::{Arm, State, TrainError, Trainer, UpdateLog};
 pub use training_loop::{Completed, Snapshot, Training};

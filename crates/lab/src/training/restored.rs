@@ -7,8 +7,7 @@ use std::sync::Arc;
 use backcut_systems::{BatchKey, Built, Catalogue, Optimizer, SettingsError};
 use backcut_text::Hinted;
 
-use crate::training::checkpoint::{Checkpoint, CheckpointError, Header};
-use crate::training::config::Start;
+use crate::training::checkpoint::{Branch, Checkpoint, CheckpointError, Header};
 use crate::training::optimizer::Moments;
 use crate::training::trainer::State;
 
@@ -20,15 +19,6 @@ pub struct Restored {
     /// What the checkpoint says of itself.
     pub header: Header,
     /// Parameters, moments, counters.
-    pub state: State<f32>,
-}
-
-/// Where a branch starts.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Branch {
-    /// How its configuration names the checkpoint.
-    pub start: Start,
-    /// Parameters, moments and counters at its first update.
     pub state: State<f32>,
 }
 

@@ -13,22 +13,18 @@
 //! place, so whatever a kill leaves, log and panels reach at least as far as the checkpoint; what
 //! reaches further is cut off on resume and computed again, to the same bits.
 
-use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use backcut_systems::System;
-use backcut_text::Hinted;
 
-use crate::training::checkpoint::{self, Checkpoint, CheckpointError};
+use crate::training::checkpoint::{self, Branch, Checkpoint};
 use crate::training::config::{ValidRun, differences};
 use crate::training::evaluate::Panel;
-use crate::training::folder::Folder;
-use crate::training::log::{LogError, LogWriter, Record};
+use crate::training::folder::{Folder, RunError};
+use crate::training::log::{LogWriter, Record};
 use crate::training::panels::{self, Panels};
-use crate::training::restored::Branch;
-use crate::training::trainer::{State, TrainError, UpdateLog};
+use crate::training::trainer::{State, UpdateLog};
 use crate::training::training_loop::{Completed, Training};
 
 /// How to begin.
@@ -90,92 +86,6 @@ pub struct Summary {
     pub clipped: u64,
     /// Evaluations of this run.
     pub panels: Panels,
-}
-
-/// Why a run did not start or did not end.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The file system said no.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What it said.
-        source: io::Error,
-    },
-    /// Another run lives there.
-    #[error("{} holds another run:\n  {}", path.display(), lines.join("\n  "))]
-    Different {
-        /// The folder.
-        path: PathBuf,
-        /// The differences.
-        lines: Vec<String>,
-    },
-    /// The run there is finished.
-    #[error("{} holds this run, finished at update {update}", path.display())]
-    Finished {
-        /// The folder.
-        path: PathBuf,
-        /// Its last update.
-        update: u64,
-    },
-    /// The run there was interrupted.
-    #[error("{} holds this run, stopped at update {update}", path.display())]
-    Unfinished {
-        /// The folder.
-        path: PathBuf,
-        /// Its last saved update.
-        update: u64,
-    },
-    /// Something else lives there.
-    #[error("{} is no run's folder: it holds `{entry}`", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-        /// What was found.
-        entry: String,
-    },
-    /// Another process trains there.
-    #[error("{} is in use by another process", path.display())]
-    Locked {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The configuration starts from another checkpoint than the one given.
-    #[error("the configuration does not start from the checkpoint that was given")]
-    WrongStart,
-    /// A checkpoint could not be used.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    /// The log could not be used.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// Training failed.
-    #[error(transparent)]
-    Train(#[from] TrainError),
-}
-
-impl Hinted for RunError {
-    fn hint(&self) -> Cow<'_, str> {
-        match self {
-            Self::Io { .. } => "check the path, its permissions and the free space",
-            Self::Different { .. } | Self::Occupied { .. } => "choose another --out",
-            Self::Finished { .. } => {
-                "a finished run is never overwritten: choose another --out, or remove the folder"
-            }
-            Self::Unfinished { .. } => "add --resume to continue it, or choose another --out",
-            Self::Locked { .. } => "wait for it, or choose another --out",
-            Self::WrongStart => "pass the checkpoint that the configuration's `start` names",
-            Self::Checkpoint(error) => return error.hint(),
-            Self::Log(error) => return error.hint(),
-            Self::Train(error) => return error.hint(),
-        }
-        .into()
-    }
-
-    fn is_bug(&self) -> bool {
-        matches!(self, Self::Train(error) if error.is_bug())
-    }
 }
 
 /// Trains in a folder until the configured updates are done or `progress` says stop.

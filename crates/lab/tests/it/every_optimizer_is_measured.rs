@@ -30,7 +30,7 @@ fn under(optimizer: &Optimizer) -> Arm {
 }
 
 fn find<'a>(findings: &'a [Finding], quantity: &str, cut: &str) -> &'a Finding {
-    let is = |f: &&Finding| f.quantity == quantity && f.cut == cut && f.part == ALL;
+    let is = |f: &&Finding| f.quantity == quantity && f.of == *cut && f.part == ALL;
     findings.iter().find(is).unwrap_or_else(|| panic!("{quantity} {cut}"))
 }
 

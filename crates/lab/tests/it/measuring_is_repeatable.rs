@@ -8,7 +8,7 @@ use backcut_lab::measure::{
 };
 
 fn bits(findings: &[Finding]) -> Vec<(String, Option<u64>)> {
-    let name = |f: &Finding| format!("{} {} {} {}", f.quantity, f.cut, f.part, f.note);
+    let name = |f: &Finding| format!("{} {} {} {}", f.quantity, f.of, f.part, f.note);
     findings.iter().map(|f| (name(f), f.value.map(f64::to_bits))).collect()
 }
 
@@ -47,7 +47,7 @@ fn other_cuts_beside_it_change_no_cut() {
         let findings =
             measure(&Measurement::Update { cuts: cuts.to_vec(), apart: false }, &subject, None)
                 .unwrap();
-        let is = |f: &&Finding| f.cut == "KD" && !f.quantity.contains("placement");
+        let is = |f: &&Finding| f.of == "KD" && !f.quantity.contains("placement");
         let mine: Vec<Finding> = findings.iter().filter(is).cloned().collect();
         bits(&mine)
     };

@@ -20,7 +20,7 @@ fn squared_norms_of_groups_add_up() {
     for cut in Cut::SIX.map(|cut| cut.to_string()) {
         let groups = findings
             .iter()
-            .filter(|f| f.quantity == "gradient.norm" && f.cut == cut && f.part != ALL);
+            .filter(|f| f.quantity == "gradient.norm" && f.of == *cut && f.part != ALL);
         let sum: f64 = groups.map(|f| f.value.unwrap().powi(2)).sum();
         let whole = value(&findings, "gradient.norm", &cut, ALL).powi(2);
         assert!((sum / whole - 1.0).abs() < 1e-13, "{cut}: {sum} {whole}");

@@ -37,7 +37,7 @@ fn the_findings_say_so() {
         assert_eq!(value(&findings, "raw.placement", pair, part), 0.0, "{part}");
         let ratio = findings
             .iter()
-            .find(|f| f.quantity == "added.ratio" && f.cut == pair && f.part == part)
+            .find(|f| f.quantity == "added.ratio" && f.of == *pair && f.part == part)
             .unwrap();
         assert_eq!(ratio.value, None);
         assert!(ratio.note.contains("agree in every bit"));

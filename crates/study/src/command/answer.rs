@@ -180,10 +180,10 @@ fn found(findings: Findings) -> Result<Vec<Finding>, String> {
         if quantity.is_empty() || name.chars().any(char::is_control) || quantity.contains('/') {
             return Err(format!("a finding cannot be called {quantity:?}"));
         }
-        findings.push(Finding { quantity, cut, part, value, note });
+        findings.push(Finding { quantity, of: cut.into(), part, value, note });
     }
-    let mut names: Vec<(&str, &str, &str)> =
-        findings.iter().map(|f| (&*f.quantity, &*f.part, &*f.cut)).collect();
+    let mut names: Vec<(&str, &str, String)> =
+        findings.iter().map(|f| (&*f.quantity, &*f.part, f.of.to_string())).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(format!("finding `{}` of part `{}` twice", pair[0].0, pair[0].1)),

@@ -32,7 +32,7 @@ fn subject<'a>(system: &'a Vessel, state: &'a State<f32>) -> Subject<'a> {
 }
 
 fn value(findings: &[Finding], quantity: &str, cut: &str, part: &str) -> f64 {
-    let is_it = |f: &&Finding| f.quantity == quantity && f.cut == cut && f.part == part;
+    let is_it = |f: &&Finding| f.quantity == quantity && f.of == *cut && f.part == part;
     findings.iter().find(is_it).unwrap_or_else(|| panic!("{quantity} {cut} {part}")).value.unwrap()
 }
 

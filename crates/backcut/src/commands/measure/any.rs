@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use backcut_lab::measure::{Finding, Measurement, Subject, measure};
+use backcut_lab::measure::{Finding, Measurement, Of, Subject, measure};
 use backcut_study::Tools;
 use serde_json::{Map, Value};
 
@@ -77,8 +77,9 @@ fn text(states: &States, findings: &[Finding]) -> String {
     let mut table = Table::new(["quantity", "cut", "part", "value"]);
     let mut reasons = Vec::new();
     for finding in findings.iter().filter(|f| !is_percentile(f)) {
-        let Finding { quantity, cut, part, .. } = finding;
-        table.row([quantity.clone(), cut.clone(), part.clone(), look.band(quantity, cut, part)]);
+        let Finding { quantity, of, part, .. } = finding;
+        let value = look.band(quantity, of, part);
+        table.row([quantity.clone(), of.to_string(), part.clone(), value]);
         reasons.push(quantity.as_str());
     }
     let introduction = wrapped(&states.introduction(), 2);
@@ -96,7 +97,7 @@ fn figures(kind: &str, findings: &[Finding]) -> Vec<(String, String)> {
     }
     let figure = |quantity: &str| {
         let cuts = look.cuts(quantity);
-        let parts = cuts.iter().flat_map(|cut| look.parts(quantity, cut));
+        let parts = cuts.iter().flat_map(|cut| look.parts(quantity, *cut));
         let parts = parts.fold(Vec::new(), |mut parts: Vec<&str>, part| {
             if !parts.contains(&part) {
                 parts.push(part);
@@ -104,10 +105,13 @@ fn figures(kind: &str, findings: &[Finding]) -> Vec<(String, String)> {
             parts
         });
         let row = |part: &&str| {
-            let points = cuts.iter().map(|cut| point(look, quantity, cut, part)).collect();
+            let points = cuts.iter().map(|cut| point(look, quantity, *cut, part)).collect();
             ((*part).to_owned(), points)
         };
-        let named = |cut: &&str| if cut.is_empty() { quantity } else { *cut }.to_owned();
+        let named = |cut: &&Of| match cut {
+            Of::Nothing => quantity.to_owned(),
+            cut => cut.to_string(),
+        };
         let dots = Dots {
             title: quantity.to_owned(),
             series: cuts.iter().map(named).collect(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use backcut_lab::measure::{ALL, GradientOptions, Rig, Subject, gradient};
+use backcut_lab::measure::{ALL, GradientOptions, Of, Rig, Subject, gradient};
 use backcut_study::Tools;
 
 use super::figure::{Dots, Lines, Point};
@@ -83,14 +83,15 @@ fn batches(windows: u32, update: Option<u64>, look: Look) -> String {
 fn tables(look: Look, by_groups: bool) -> String {
     let mut out = String::new();
     let cuts = look.cuts("gradient.norm");
-    let (plain, pairs): (Vec<&str>, Vec<&str>) = cuts.iter().partition(|c| !c.contains(" vs "));
+    let (plain, pairs): (Vec<&Of>, Vec<&Of>) =
+        cuts.into_iter().partition(|cut| matches!(cut, Of::One(_)));
     out += "\ngradient against FF\n";
     out += &lengths(look, &plain);
     if !pairs.is_empty() {
         out += "\nagainst the same physical credit with full memory\n";
         out += &lengths(look, &pairs);
     }
-    let others: Vec<&str> = plain.iter().copied().filter(|c| *c != "FF").collect();
+    let others: Vec<&Of> = plain.iter().copied().filter(|c| **c != "FF").collect();
     if !others.is_empty() && !by_groups {
         out += "  by parameter group: --groups\n";
     }
@@ -112,27 +113,28 @@ fn tables(look: Look, by_groups: bool) -> String {
     out
 }
 
-fn lengths(look: Look, cuts: &[&str]) -> String {
+fn lengths(look: Look, cuts: &[&Of]) -> String {
     let mut table = Table::new(["cut", "|g|", "|g|/|ref|", "|g-ref|/|ref|", "cosine"]);
     for cut in cuts {
-        let of = |quantity: &str| look.band(&format!("gradient.{quantity}"), cut, ALL);
-        table.row([(*cut).to_owned(), of("norm"), of("ratio"), of("difference"), of("cosine")]);
+        let of = |quantity: &str| look.band(&format!("gradient.{quantity}"), *cut, ALL);
+        table.row([cut.to_string(), of("norm"), of("ratio"), of("difference"), of("cosine")]);
     }
     table.text()
 }
 
 /// One row per group, one column per cut; medians alone where there are bands.
-pub fn by_group(look: Look, quantity: &str, cuts: &[&str]) -> String {
-    let mut table = Table::new([&"group"].into_iter().chain(cuts));
-    let parts = look.parts(quantity, cuts.first().copied().unwrap_or_default());
-    for part in parts {
-        let cells = cuts.iter().map(|cut| look.cell(quantity, cut, part));
+pub fn by_group(look: Look, quantity: &str, cuts: &[&Of]) -> String {
+    let Some(first) = cuts.first() else { return String::new() };
+    let names = cuts.iter().map(ToString::to_string);
+    let mut table = Table::new(["group".to_owned()].into_iter().chain(names));
+    for part in look.parts(quantity, *first) {
+        let cells = cuts.iter().map(|cut| look.cell(quantity, *cut, part));
         table.row([part.to_owned()].into_iter().chain(cells));
     }
     table.text()
 }
 
-fn ages(look: Look, cut: &str) -> String {
+fn ages(look: Look, cut: &Of) -> String {
     let mut out =
         format!("\n{cut} by age: steps between a loss and the action that answers for it\n");
     let mut table = Table::new(["age", "|part|", "|sum up to it|"]);
@@ -168,26 +170,29 @@ fn paths(look: Look) -> String {
 }
 
 /// A value with the ends of its band, for figures.
-pub fn point(look: Look, quantity: &str, cut: &str, part: &str) -> Option<Point> {
+pub fn point<W: Copy>(look: Look, quantity: &str, cut: W, part: &str) -> Option<Point>
+where
+    Of: PartialEq<W>,
+{
     let of = |suffix: &str| look.value(&format!("{quantity}{suffix}"), cut, part);
     Some((of("")?, of(".p16").zip(of(".p84"))))
 }
 
 fn figures(look: Look) -> Vec<(&'static str, String)> {
     let mut figures = Vec::new();
-    let cuts: Vec<&str> = look.cuts("gradient.norm");
-    let cuts: Vec<&str> = cuts.into_iter().filter(|c| *c != "FF" && !c.contains(" vs ")).collect();
+    let cuts = look.cuts("gradient.norm").into_iter();
+    let cuts: Vec<&Of> = cuts.filter(|cut| matches!(cut, Of::One(name) if name != "FF")).collect();
     if let Some(first) = cuts.first() {
         let row = |part: &str| {
-            let points = cuts.iter().map(|cut| point(look, "gradient.difference", cut, part));
+            let points = cuts.iter().map(|cut| point(look, "gradient.difference", *cut, part));
             (part.to_owned(), points.collect())
         };
-        let rows = look.parts("gradient.difference", first).into_iter().map(row).collect();
+        let rows = look.parts("gradient.difference", *first).into_iter().map(row).collect();
         let title = "|g - g_FF| / |g_FF| by parameter group".to_owned();
         let series = cuts.iter().map(ToString::to_string).collect();
         figures.push(("gradient", Dots { title, series, rows }.svg()));
     }
-    if let Some(cut) = look.cuts("age.norm").first() {
+    if let Some(&cut) = look.cuts("age.norm").first() {
         let parts = look.parts("age.norm", cut);
         let of = |quantity: &str| -> Vec<f64> {
             parts.iter().map(|p| look.value(quantity, cut, p).unwrap_or(0.0)).collect()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use backcut_evidence::tables::to_csv;
 use backcut_lab::measure::outside::{self, Described, GroupRule, Opened, OutsideError};
-use backcut_lab::measure::{ALL, Finding};
+use backcut_lab::measure::{ALL, Finding, Of};
 use serde_json::json;
 
 use super::gradient::by_group;
@@ -146,20 +146,26 @@ fn text(described: &Described, files: usize, look: Look) -> String {
         ("applied", "applied update"),
         ("unclipped", "update without this clip"),
     ];
+    let is_clipped = look.0.iter().any(|f| f.quantity == "clip.factor" && f.value < Some(1.0));
     for (layer, title) in layers {
-        if look.find(&format!("{layer}.norm"), arms[0], ALL).is_none() {
+        // Where nothing is clipped, two layers say again what two others said.
+        let is_again = !is_clipped && ["clipped", "unclipped"].contains(&layer);
+        if is_again || look.find(&format!("{layer}.norm"), arms[0], ALL).is_none() {
             continue;
         }
         let _ = writeln!(out, "\n{title} against {}", arms[0]);
         let mut table = Table::new(["arm", "|x|", "|x|/|ref|", "|x-ref|/|ref|", "cosine"]);
         for arm in &arms {
-            let of = |quantity: &str| look.band(&format!("{layer}.{quantity}"), arm, ALL);
+            let of = |quantity: &str| look.band(&format!("{layer}.{quantity}"), *arm, ALL);
             table.row([(*arm).to_owned(), of("norm"), of("ratio"), of("difference"), of("cosine")]);
         }
         out += &table.text();
     }
     out += &optimizer(&arms, look);
     for layer in ["raw", "clipped", "applied", "unclipped"] {
+        if !is_clipped && ["clipped", "unclipped"].contains(&layer) {
+            continue;
+        }
         for quantity in ["effect", "interaction"] {
             let quantity = format!("{layer}.{quantity}");
             for pair in look.cuts(&quantity) {
@@ -168,16 +174,17 @@ fn text(described: &Described, files: usize, look: Look) -> String {
             }
         }
     }
-    let others = &arms[1..];
-    if !others.is_empty() {
+    let others: Vec<Of> = arms[1..].iter().map(|arm| (*arm).into()).collect();
+    let others: Vec<&Of> = others.iter().collect();
+    if let Some(first) = others.first().copied() {
         for (title, quantity) in [
             ("|g - g_ref| / |g_ref| by parameter group", "gradient.difference"),
             ("cosine with g_ref by parameter group", "gradient.cosine"),
             ("|U - U_ref| / |U_ref| by parameter group", "applied.difference"),
         ] {
-            if look.find(quantity, others[0], ALL).is_some() {
+            if look.find(quantity, first, ALL).is_some() {
                 let _ = writeln!(out, "\n{title}");
-                out += &by_group(look, quantity, others);
+                out += &by_group(look, quantity, &others);
             }
         }
     }
@@ -190,7 +197,7 @@ fn optimizer(arms: &[&str], look: Look) -> String {
     }
     let mut table = Table::new(["arm", "clip", "rho", "rho > 1", "sign cosine", "saturated"]);
     for arm in arms {
-        let of = |quantity: &str| look.band(quantity, arm, ALL);
+        let of = |quantity: &str| look.band(quantity, *arm, ALL);
         table.row([
             (*arm).to_owned(),
             of("clip.factor"),

@@ -1,6 +1,6 @@
 //! The sentence that a measurement opens with: which cut changes most, which least, and by how much.
 
-use backcut_lab::measure::ALL;
+use backcut_lab::measure::{ALL, Of};
 
 use super::table::{Look, wrapped};
 
@@ -17,12 +17,12 @@ pub struct Compared {
 /// One sentence, or nothing where there is no other cut than FF.
 pub fn sentence(look: Look, compared: &Compared) -> String {
     let Compared { noun, difference, cosine } = compared;
-    let cuts =
-        look.cuts(difference).into_iter().filter(|cut| *cut != "FF" && !cut.contains(" vs "));
-    let mut found: Vec<(&str, f64)> =
+    let cuts = look.cuts(difference).into_iter();
+    let cuts = cuts.filter(|cut| matches!(cut, Of::One(name) if name != "FF"));
+    let mut found: Vec<(&Of, f64)> =
         cuts.filter_map(|cut| Some((cut, look.value(difference, cut, ALL)?))).collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1)); // stable: equal ones stay in the order asked for
-    let by = |cut: &str, share: f64| match look.value(cosine, cut, ALL) {
+    let by = |cut: &Of, share: f64| match look.value(cosine, cut, ALL) {
         _ if share == 0.0 => "not at all".to_owned(),
         None => format!("by {}", percent(share)),
         Some(cosine) => {
@@ -65,7 +65,7 @@ mod tests {
     fn findings(rows: &[(&str, &str, f64)]) -> Vec<Finding> {
         let finding = |(quantity, cut, value): &(&str, &str, f64)| Finding {
             quantity: (*quantity).to_owned(),
-            cut: (*cut).to_owned(),
+            of: (*cut).into(),
             part: ALL.to_owned(),
             value: Some(*value),
             note: String::new(),

@@ -98,7 +98,7 @@ impl Results {
         let row = |label: &str, f: &Finding| FindingRow {
             checkpoint: label.to_owned(),
             quantity: f.quantity.clone(),
-            cut: f.cut.clone(),
+            cut: f.of.to_string(),
             part: f.part.clone(),
             value: f.value.map(Plain),
             note: f.note.clone(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backcut_lab::measure::{Finding, PERCENTILES, definitions};
+use backcut_lab::measure::{Finding, Of, PERCENTILES, definitions};
 
 use crate::look;
 
@@ -12,22 +12,34 @@ pub struct Look<'a>(pub &'a [Finding]);
 
 impl<'a> Look<'a> {
     /// The finding of a quantity, cut and part.
-    pub fn find(self, quantity: &str, cut: &str, part: &str) -> Option<&'a Finding> {
-        self.0.iter().find(|f| f.quantity == quantity && f.cut == cut && f.part == part)
+    pub fn find<W: Copy>(self, quantity: &str, cut: W, part: &str) -> Option<&'a Finding>
+    where
+        Of: PartialEq<W>,
+    {
+        self.0.iter().find(|f| f.quantity == quantity && f.of == cut && f.part == part)
     }
 
     /// Its value.
-    pub fn value(self, quantity: &str, cut: &str, part: &str) -> Option<f64> {
+    pub fn value<W: Copy>(self, quantity: &str, cut: W, part: &str) -> Option<f64>
+    where
+        Of: PartialEq<W>,
+    {
         self.find(quantity, cut, part)?.value
     }
 
     /// As printed: the number, or a dash.
-    pub fn cell(self, quantity: &str, cut: &str, part: &str) -> String {
+    pub fn cell<W: Copy>(self, quantity: &str, cut: W, part: &str) -> String
+    where
+        Of: PartialEq<W>,
+    {
         self.value(quantity, cut, part).map_or_else(|| "-".to_owned(), number)
     }
 
     /// Median with its percentiles, `0.907 [0.891, 0.922]`; the number alone where there are none.
-    pub fn band(self, quantity: &str, cut: &str, part: &str) -> String {
+    pub fn band<W: Copy>(self, quantity: &str, cut: W, part: &str) -> String
+    where
+        Of: PartialEq<W>,
+    {
         let of = |suffix: &str| self.value(&format!("{quantity}{suffix}"), cut, part);
         let median = self.cell(quantity, cut, part);
         match (of(".p16"), of(".p84")) {
@@ -42,8 +54,11 @@ impl<'a> Look<'a> {
     }
 
     /// Distinct parts of a quantity, in order.
-    pub fn parts(self, quantity: &str, cut: &str) -> Vec<&'a str> {
-        let mine = self.0.iter().filter(|f| f.quantity == quantity && f.cut == cut);
+    pub fn parts<W: Copy>(self, quantity: &str, cut: W) -> Vec<&'a str>
+    where
+        Of: PartialEq<W>,
+    {
+        let mine = self.0.iter().filter(|f| f.quantity == quantity && f.of == cut);
         let mut parts: Vec<&str> = Vec::new();
         for finding in mine {
             if !parts.contains(&finding.part.as_str()) {
@@ -54,11 +69,11 @@ impl<'a> Look<'a> {
     }
 
     /// Distinct cuts of a quantity, in order.
-    pub fn cuts(self, quantity: &str) -> Vec<&'a str> {
-        let mut cuts: Vec<&str> = Vec::new();
+    pub fn cuts(self, quantity: &str) -> Vec<&'a Of> {
+        let mut cuts: Vec<&Of> = Vec::new();
         for finding in self.0.iter().filter(|f| f.quantity == quantity) {
-            if !cuts.contains(&finding.cut.as_str()) {
-                cuts.push(&finding.cut);
+            if !cuts.contains(&&finding.of) {
+                cuts.push(&finding.of);
             }
         }
         cuts

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use backcut_engine::Cut;
 use backcut_lab::measure::{
-    ALL, Layer, REDUNDANT, Rig, Subject, UpdateOptions, placement_follows_history, update,
+    ALL, Layer, Of, REDUNDANT, Rig, Subject, UpdateOptions, placement_follows_history, update,
 };
 use backcut_study::Tools;
 
@@ -95,10 +95,10 @@ fn tables(look: Look, by_groups: bool) -> String {
     let mut table =
         Table::new(["cut", "|g|", "kappa", "|U|", "|U|/|U_FF|", "r_U", "d_U", "cosine"]);
     for cut in &cuts {
-        let of = |quantity: &str| look.band(quantity, cut, ALL);
-        let kappa = look.value("clip.factor", cut, ALL).filter(|k| *k < 1.0);
+        let of = |quantity: &str| look.band(quantity, *cut, ALL);
+        let kappa = look.value("clip.factor", *cut, ALL).filter(|k| *k < 1.0);
         table.row([
-            (*cut).to_owned(),
+            cut.to_string(),
             of("raw.norm"),
             kappa.map_or_else(|| "1".to_owned(), number),
             of("applied.norm"),
@@ -133,7 +133,7 @@ fn tables(look: Look, by_groups: bool) -> String {
         let line = format!(
             "{}: Spearman of the update's difference with the added w_v gradient per scale: \
              {value} ({})",
-            finding.cut, finding.note
+            finding.of, finding.note
         );
         let _ = write!(out, "\n{}", wrapped(&line, 2));
     }
@@ -173,8 +173,8 @@ fn layers(look: Look) -> String {
     out
 }
 
-fn placement(look: Look, pair: &str) -> String {
-    let (kept, dropped) = pair.split_once(" - ").unwrap_or((pair, ""));
+fn placement(look: Look, pair: &Of) -> String {
+    let Of::Difference(kept, dropped) = pair else { return String::new() };
     let mut out = format!(
         "\n{kept} against {dropped}: |difference| / |{dropped}|, and each group's share of its square\n"
     );
@@ -219,7 +219,7 @@ fn placement(look: Look, pair: &str) -> String {
     out
 }
 
-fn scales(look: Look, cuts: &[&str]) -> String {
+fn scales(look: Look, cuts: &[&Of]) -> String {
     let mut out =
         "\nrho = |kappa g| / (sqrt(vhat) + eps), vhat before the update: medians\n".to_owned();
     out += &by_group(look, "rho.median", cuts);
@@ -229,10 +229,10 @@ fn scales(look: Look, cuts: &[&str]) -> String {
     let mut table = Table::new(head);
     let quantities = ["applied.sign-cosine", "applied.saturated", "rho.above-one", "moment.cosine"];
     for cut in cuts {
-        let cells = quantities.iter().map(|quantity| look.cell(quantity, cut, ALL));
-        table.row([(*cut).to_owned()].into_iter().chain(cells));
-        let of = |quantity: &str| look.cell(quantity, cut, ALL);
-        if look.find("unclipped.sign-cosine", cut, ALL).is_some() {
+        let cells = quantities.iter().map(|quantity| look.cell(quantity, *cut, ALL));
+        table.row([cut.to_string()].into_iter().chain(cells));
+        let of = |quantity: &str| look.cell(quantity, *cut, ALL);
+        if look.find("unclipped.sign-cosine", *cut, ALL).is_some() {
             let name = format!("{cut}, unclipped");
             table.row([name, of("unclipped.sign-cosine"), of("unclipped.saturated")]);
         }
@@ -254,7 +254,7 @@ fn figure(look: Look) -> String {
     ];
     let row = |(layer, words): (Layer, &str)| {
         let points = effects.iter().map(|(_, quantity, cut)| {
-            point(look, &format!("{}.{quantity}", layer.name()), cut, ALL)
+            point(look, &format!("{}.{quantity}", layer.name()), *cut, ALL)
         });
         (words.to_owned(), points.collect())
     };

@@ -5,10 +5,10 @@ use backcut_engine::{Cut, Model, Rollout, Workspace};
 use backcut_kernels::{Real, reduce};
 use backcut_systems::{BatchKey, Stream, System};
 
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
 use crate::measure::groups::ALL;
 use crate::measure::layers::stretches;
-use crate::measure::measurement::MeasureError;
 use crate::measure::subject::Subject;
 
 /// What one graph's next step predicts, relative to FF's.

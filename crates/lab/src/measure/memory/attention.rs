@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::measure::ages::{age_bins, age_name};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::measurement::MeasureError;
 use crate::measure::panel;
 use crate::measure::subject::Subject;
 

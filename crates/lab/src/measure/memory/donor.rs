@@ -12,8 +12,8 @@ use backcut_engine::{Donor, ForwardSpec};
 use backcut_kernels::random::Stream;
 
 use super::{found, mean_relative};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::measurement::MeasureError;
 use crate::measure::panel;
 use crate::measure::subject::Subject;
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use backcut_kernels::reduce;
 
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::measurement::MeasureError;
 use crate::measure::subject::Subject;
 
 /// The Frobenius norm of a parameter's part that reads the input columns `columns`.

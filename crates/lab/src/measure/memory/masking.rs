@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 use backcut_engine::{ForwardError, ForwardSpec, Mask, MemoryReads};
 
 use super::{found, mean_relative};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::measurement::MeasureError;
 use crate::measure::panel;
 use crate::measure::subject::Subject;
 

@@ -1,40 +1,15 @@
 //! What a comparison knows before it looks at a number.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use backcut_text::Hinted;
 use regex::Regex;
 
-use backcut_systems::Rule;
+use crate::training::{Clip, Rule, Stretch};
 
 use super::rule;
 use crate::measure::groups::{Group, group_of, groups_by};
-
-/// What is wrong with gradients made elsewhere, and what to do about it.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{what}")]
-pub struct OutsideError {
-    what: String,
-    hint: String,
-}
-
-impl OutsideError {
-    /// An error with a hint.
-    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: hint.into() }
-    }
-}
-
-impl Hinted for OutsideError {
-    fn hint(&self) -> Cow<'_, str> {
-        self.hint.as_str().into()
-    }
-
-    fn is_bug(&self) -> bool {
-        false
-    }
-}
+use crate::measure::layers::Step;
+use crate::measure::source::OutsideError;
 
 /// The optimizer that meets the gradients.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -104,6 +79,14 @@ impl Described {
 }
 
 impl Optimizing {
+    /// The step that follows, for as many parameters.
+    pub(super) fn next(&self, len: usize) -> Step {
+        let clip = if self.clip.is_finite() { self.clip.into() } else { Clip::NONE };
+        let stretches = vec![Stretch { range: 0..len, rule: self.rule.kernel() }];
+        let has = rule::keeps(&self.rule).map(|keeps| keeps && self.step > 0);
+        Step { rule: self.rule, stretches, clip, before: self.step, has }
+    }
+
     fn check(&self) -> Result<(), OutsideError> {
         if self.clip.is_nan() || self.clip <= 0.0 {
             let what = format!("a clip at {}", self.clip);

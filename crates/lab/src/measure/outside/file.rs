@@ -14,11 +14,11 @@ use backcut_kernels::Real;
 use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 
-use super::described::{Described, OutsideError};
+use super::described::Described;
 use super::header::Header;
 use super::rule::keeps;
 use super::tensors::{OTHERS, Tensors, WRITE_AGAIN, family, wrong};
-use super::{Source, Vector};
+use crate::measure::source::{OutsideError, Source, Vector};
 
 pub use super::header::FORMAT;
 

@@ -4,7 +4,8 @@ use backcut_systems::AdamWSettings;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::described::{Optimizing, OutsideError};
+use super::described::Optimizing;
+use crate::measure::source::OutsideError;
 use backcut_systems::{Rule, SgdSettings};
 
 /// The newest version that this build reads, and the one that it writes.

@@ -8,7 +8,7 @@ use backcut_text::nearest;
 use safetensors::tensor::TensorInfo;
 use serde_json::{Map, Value};
 
-use super::described::OutsideError;
+use crate::measure::source::OutsideError;
 
 /// The longest description of tensors that is read.
 const MAX_HEADER: u64 = 100_000_000;

@@ -137,7 +137,7 @@ fn hold(here: &Here, found: &[Finding]) -> usize {
     for finding in found {
         let quantity = finding.quantity.replace(".effect", ".memory-effect");
         let is_it =
-            |f: &&Finding| f.quantity == quantity && f.cut == finding.cut && f.part == finding.part;
+            |f: &&Finding| f.quantity == quantity && f.of == finding.of && f.part == finding.part;
         let Some(known) = here.findings.iter().find(is_it) else {
             panic!("nothing here like {finding:?}");
         };
@@ -178,7 +178,7 @@ fn doubles_are_read_as_doubles() {
     tensors.add("gradient/b/w", &[2], &[3.0_f64, 4.0 + 1e-12]);
     let found = of_file(&tensors.to_bytes(&json!({"kind": "export", "format": 2})), None).unwrap();
     let value = |quantity: &str, arm: &str| {
-        let is_it = |f: &&Finding| f.quantity == quantity && f.cut == arm && f.part == "all";
+        let is_it = |f: &&Finding| f.quantity == quantity && f.of == *arm && f.part == "all";
         found.iter().find(is_it).unwrap().value.unwrap()
     };
     assert_eq!(value("gradient.norm", "a"), 5.0);

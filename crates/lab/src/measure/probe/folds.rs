@@ -2,7 +2,7 @@
 
 use backcut_kernels::random::Stream;
 
-use crate::measure::measurement::MeasureError;
+use crate::measure::error::MeasureError;
 
 /// Outer folds, and inner folds within each outer training set.
 pub const FOLDS: usize = 5;

@@ -2,7 +2,7 @@
 
 use backcut_engine::{Fed, Model, Rollout};
 
-use crate::measure::measurement::MeasureError;
+use crate::measure::error::MeasureError;
 use crate::measure::panel;
 use crate::measure::subject::Subject;
 

@@ -28,8 +28,8 @@ pub use ridge::{STRENGTHS, Score, score};
 use backcut_engine::Program;
 
 use crate::measure::define::{Definition, define};
+use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::measurement::MeasureError;
 use crate::measure::subject::Subject;
 
 /// What its quantities are.

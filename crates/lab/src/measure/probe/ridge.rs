@@ -3,7 +3,7 @@
 use super::cells::{Cells, Sums};
 use super::folds::{FOLDS, Folds};
 use super::gather::Samples;
-use crate::measure::measurement::MeasureError;
+use crate::measure::error::MeasureError;
 
 /// The strengths to choose from. With standardised inputs and about 6,500 rows the first is all but
 /// least squares, and the last shrinks a typical direction by an eighth and weak ones to nothing.

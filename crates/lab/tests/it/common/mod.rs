@@ -43,7 +43,7 @@ pub fn subject<'a>(
 
 /// The value of a finding that must be there.
 pub fn value(findings: &[Finding], quantity: &str, cut: &str, part: &str) -> f64 {
-    let is = |f: &&Finding| f.quantity == quantity && f.cut == cut && f.part == part;
+    let is = |f: &&Finding| f.quantity == quantity && f.of == *cut && f.part == part;
     let found = findings.iter().find(is).unwrap_or_else(|| panic!("{quantity} {cut} {part}"));
     found.value.unwrap_or_else(|| panic!("{found:?}"))
 }
