@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,7 +89,7 @@ class Undeclared:
                 f"step {t} -> {j}, read by {self.by})")
 
 
-def nodes(roots: Sequence[Any]) -> Iterator[Any]:
+def nodes(roots: Iterable[Any]) -> Iterator[Any]:
     """All nodes of a graph, each once."""
     waiting, seen = list(roots), set(roots)
     while waiting:

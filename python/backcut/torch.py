@@ -16,6 +16,7 @@ from ._backcut import Error
 from ._compare import Comparison, Optimizer, compare
 from ._cut import Cut, memory_cut
 from ._torch_reach import reach
+from .torch_switches import switches as switches
 from .torch_tape import Tape as Tape
 
 
