@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._compare import Comparison, Optimizer, compare
     from ._cut import Cut
     from ._explain import Explanation, explain
+    from ._monitor import Monitor
     from ._reach import Reach
     from ._results import Results, results
     from ._stats import Report, stats
@@ -33,6 +34,7 @@ _PLACES = {
     "compare": "_compare", "Comparison": "_compare", "Optimizer": "_compare",
     "Cut": "_cut",
     "explain": "_explain", "Explanation": "_explain",
+    "Monitor": "_monitor",
     "Reach": "_reach",
     "results": "_results", "Results": "_results",
     "stats": "_stats", "Report": "_stats",
@@ -41,7 +43,7 @@ _PLACES = {
 }
 
 __all__ = [
-    "Comparison", "Cut", "Error", "Explanation", "Optimizer", "Reach", "Report", "Results", "Table", "Unit",
+    "Comparison", "Cut", "Error", "Explanation", "Monitor", "Optimizer", "Reach", "Report", "Results", "Table", "Unit",
     "__version__", "compare", "explain", "jax", "results", "stats", "torch", "unit",
 ]
 

@@ -20,6 +20,10 @@ _KINDS = {
 }
 
 
+class Unlike(Error):
+    """A rule that makes other updates than those that were made."""
+
+
 # What only a rule can say; the update itself needs none.
 _OF_A_RULE = ("rho.", "moment.", "clip.", "clipped.", "unclipped.", "applied.sign")
 # How far a computed update may lie from the one that was made, relative to it. Frameworks take powers of betas in
@@ -96,6 +100,11 @@ class Comparison:
         shown = [name for name in names if (name, self.reference) in whole]
         arms = [arm for name, arm in whole if name == "gradient.norm"]
         return Table({"arm": arms, **{name: [whole.get((name, arm)) for arm in arms] for name in shown}})
+
+    def scalars(self, prefix: str = "") -> dict[str, float]:
+        """The summary's numbers by `arm/quantity`, for any logger."""
+        return {f"{prefix}{row['arm']}/{name}": value for row in self.summary() for name, value in row.items()
+                if name != "arm" and value is not None}
 
     def __repr__(self) -> str:
         return repr(self.summary())
@@ -186,7 +195,7 @@ def _check(known: Optimizer, made: list[Any], computed: list[Any], request: dict
             length = float(np.linalg.norm(theirs[piece].astype(np.float64)))
             off = float(np.linalg.norm(ours[piece].astype(np.float64) - theirs[piece].astype(np.float64)))
             if off > _ROUNDING[theirs.dtype] * length:
-                raise Error(f"`{known.kind}` with {known.settings} and a clip of {known.clip} is not what made the "
+                raise Unlike(f"`{known.kind}` with {known.settings} and a clip of {known.clip} is not what made the "
                             f"updates: at `{tensor['name']}` of arm `{arm}` it is off by {off:.2g}, where the update "
                             f"has the length {length:.2g}\nhint: leave the optimizer out, `applied.*` needs none; or "
                             "give the settings, the state and the clip that made the updates")

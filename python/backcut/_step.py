@@ -30,6 +30,7 @@ def steps(
     grads: Mapping[str, Mapping[str, Any]],
     clip: Clip = None,
     then: Callable[[], Any] | None = None,
+    closures: Mapping[str, Callable[[], Any]] | None = None,
 ) -> dict[str, Step]:
     """What clip and optimizer make of every arm's gradients, each from the state that is there now.
 
@@ -37,11 +38,12 @@ def steps(
     array; `None` or a missing name is a parameter that no gradient arrived at, which optimizers pass over. `optimizer`:
     one or several, which step in turn. `clip`: the largest global norm of all these gradients, or a function that
     changes the parameters' `grad` as your own step does. `then` is called where the parameters have moved, once per
-    arm. Afterwards parameters, gradients, optimizers and the generators of random numbers are as they were, and
+    arm. `closures`: for every arm, what adds its gradients anew and returns its loss, for optimizers that ask again
+    while they step (LBFGS). Afterwards parameters, gradients, optimizers and the generators of random numbers are as they were, and
     graphs that were recorded before can still be differentiated.
     """
     optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
-    _refuse(params, optimizers)
+    _refuse(params, optimizers, closures)
     made = {}
     for arm, grad in grads.items():
         with _kept(list(params.values()), optimizers):
@@ -49,16 +51,34 @@ def steps(
             for name, p in params.items():
                 value = grad.get(name)
                 p.grad = None if value is None else torch.as_tensor(value).detach().to(p, copy=True)
-            if callable(clip):
-                clip()
-            elif clip is not None:
-                torch.nn.utils.clip_grad_norm_(list(params.values()), clip)
+            _clip(params, clip)
             clipped = {name: None if p.grad is None else p.grad.clone() for name, p in params.items()}
             for one in optimizers:
-                one.step()
+                if isinstance(one, torch.optim.LBFGS):
+                    one.step(_asked(params, clip, (closures or {})[arm]))
+                else:
+                    one.step()
             update = {name: _wide(p.detach()) - _wide(before[name]) for name, p in params.items()}
             made[arm] = Step(clipped, update, then() if then else None)
     return made
+
+
+def _clip(params: Mapping[str, torch.Tensor], clip: Clip) -> None:
+    if callable(clip):
+        clip()
+    elif clip is not None:
+        torch.nn.utils.clip_grad_norm_(list(params.values()), clip)
+
+
+def _asked(params: Mapping[str, torch.Tensor], clip: Clip, closure: Callable[[], Any]) -> Callable[[], Any]:
+    def again() -> Any:
+        for p in params.values():
+            p.grad = None
+        with torch.enable_grad():
+            loss = closure()
+        _clip(params, clip)
+        return loss
+    return again
 
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:
@@ -66,11 +86,11 @@ def _wide(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
 
 
-def _refuse(params: Mapping[str, torch.Tensor], optimizers: Sequence[torch.optim.Optimizer]) -> None:
+def _refuse(params: Mapping[str, torch.Tensor], optimizers: Sequence[torch.optim.Optimizer], closures: Any) -> None:
     known = {id(p) for p in params.values()}
     for optimizer in optimizers:
-        if isinstance(optimizer, torch.optim.LBFGS):
-            raise Error("LBFGS asks for the loss again and again while it steps\nhint: compare gradients alone")
+        if isinstance(optimizer, torch.optim.LBFGS) and closures is None:
+            raise Error("LBFGS asks for the loss again and again while it steps\nhint: say how in `closures`")
         for g, group in enumerate(optimizer.param_groups):
             for i, p in enumerate(group["params"]):
                 if id(p) not in known and p.requires_grad:

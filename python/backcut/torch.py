@@ -6,49 +6,78 @@ every cut, bit by bit.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from ._backcut import Error
-from ._compare import Comparison, Optimizer, compare
+from ._compare import Comparison, Optimizer, Unlike, compare
 from ._cut import Cut, memory_cut
-from ._torch_reach import reach
+from ._step import Clip, steps
+from ._torch_arms import arms as arms
+from ._torch_forbid import edge as edge
+from ._torch_reach import reach as reach
+from ._torch_stored import rechunked as rechunked
 from .torch_switches import switches as switches
 from .torch_tape import Tape as Tape
 
 
 def named(module: torch.nn.Module) -> dict[str, Any]:
     """Trainable parameters as numpy arrays by name."""
-    return {name: _array(p) for name, p in module.named_parameters() if p.requires_grad}
+    return {name: _array(p) for name, p in _trained(module).items()}
 
 
 def gradients(module: torch.nn.Module) -> dict[str, Any]:
     """The gradients that `backward` left, by name; zeros for a parameter that none arrived at."""
-    return {name: np.zeros(p.shape, _array(p).dtype) if p.grad is None else _array(p.grad)
-            for name, p in module.named_parameters() if p.requires_grad}
+    return _dense(module, {name: p.grad for name, p in _trained(module).items()})
 
 
 def _array(tensor: torch.Tensor) -> Any:
-    # A copy: the optimizer and the next backward write into the same memory.
-    return tensor.detach().cpu().numpy().copy()
+    # A copy: the optimizer and the next backward write into the same memory. Halves are exact in single precision.
+    plain = tensor.detach().to_dense() if tensor.is_sparse else tensor.detach()
+    plain = plain.float() if plain.dtype in (torch.bfloat16, torch.float16) else plain
+    return plain.cpu().numpy().copy()
 
 
-def gradients_of(module: torch.nn.Module, arms: Mapping[str, Callable[[], torch.Tensor]]) -> dict[str, dict[str, Any]]:
-    """For every arm, the gradients of the loss that its function returns. What `grad` held before stays."""
+def gradients_of(module: torch.nn.Module, arms: Mapping[str, Callable[[], Any]]) -> dict[str, dict[str, Any]]:
+    """For every arm, the gradients of the loss that its function returns, or of the losses that it returns or yields
+    one after the other, whose gradients add up. What `grad` held before stays."""
+    return {arm: _dense(module, found) for arm, found in _slopes(module, arms).items()}
+
+
+def _dense(module: torch.nn.Module, found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.zeros(p.shape, _array(p).dtype) if found[name] is None else _array(found[name])
+            for name, p in _trained(module).items()}
+
+
+def _trained(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: p for name, p in module.named_parameters() if p.requires_grad}
+
+
+def _slopes(module: torch.nn.Module, arms: Mapping[str, Callable[[], Any]]) -> dict[str, dict[str, Any]]:
     before = [p.grad for p in module.parameters()]
     found = {}
     try:
         for name, loss in arms.items():
             module.zero_grad(set_to_none=True)
-            loss().backward()
-            found[name] = gradients(module)
+            backward(loss)
+            found[name] = {key: p.grad for key, p in _trained(module).items()}
     finally:
         for p, grad in zip(module.parameters(), before):
             p.grad = grad
     return found
+
+
+def backward(loss: Callable[[], Any]) -> torch.Tensor:
+    """Adds a loss's gradients, or those of several that follow each other (gradient accumulation), and returns the sum."""
+    made = loss()
+    total = torch.zeros(())
+    for one in [made] if isinstance(made, torch.Tensor) else made:
+        one.backward()
+        total = total + one.detach()
+    return total
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer, module: torch.nn.Module, clip: float | None = None) -> Optimizer:
@@ -71,7 +100,7 @@ def optimizer_state(optimizer: torch.optim.Optimizer, module: torch.nn.Module, c
         beta1, beta2 = (float(beta) for beta in group["betas"])
         settings |= {"beta1": beta1, "beta2": beta2, "eps": float(group["eps"])}
         wanted = ["exp_avg", "exp_avg_sq"]
-    params = {name: p for name, p in module.named_parameters() if p.requires_grad}
+    params = _trained(module)
     states = {name: optimizer.state.get(p, {}) for name, p in params.items()}
     has = {name for name, state in states.items() if state.get(wanted[0]) is not None}
     if not has:
@@ -99,14 +128,56 @@ def _one_group(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 
 def measure(
     module: torch.nn.Module,
-    arms: Mapping[str, Callable[[], torch.Tensor]],
-    optimizer: torch.optim.Optimizer | None = None,
-    clip: float | None = None,
+    arms: Mapping[str, Callable[[], Any]],
+    optimizer: torch.optim.Optimizer | Sequence[torch.optim.Optimizer] | None = None,
+    clip: Clip = None,
     **options: Any,
 ) -> Comparison:
-    """`backcut.compare` on a module: the losses of all arms at this state, the first arm as the reference."""
-    state = None if optimizer is None else optimizer_state(optimizer, module, clip)
-    return compare(named(module), gradients_of(module, arms), state, **options)
+    """`backcut.compare` on a module: the losses of all arms at this state, the first arm as the reference, and the
+    updates that the optimizer really makes of them.
+
+    The update is made, not computed: your clip and optimizer step on a snapshot, and everything goes back. So any
+    optimizer will do, parameter groups and schedules too, or several that step in turn (actor and critic in one
+    `nn.ModuleDict`). `clip`: what you hand to `clip_grad_norm_`, or a function that changes `grad` as your step does.
+    An arm that returns or yields several losses accumulates their gradients. What only a rule says (rho, saturation)
+    is there for SGD, Adam and AdamW, where that rule makes the updates that were made.
+    """
+    slopes = _slopes(module, arms)
+    trees = [named(module), *(_dense(module, found) for found in slopes.values())]
+    if optimizer is None:
+        return compare(*_one_precision(trees, list(arms)), **options)
+    again = {name: (lambda loss=loss: backward(loss)) for name, loss in arms.items()}
+    made = steps(_trained(module), optimizer, slopes, clip, closures=again)
+    updates = {arm: {name: _array(x) for name, x in step.update.items()} for arm, step in made.items()}
+    return _compared(trees, list(arms), updates, optimizer, module, clip, options)
+
+
+def _compared(trees: list[Any], names: list[str], updates: Mapping[str, Any], optimizer: Any, module: torch.nn.Module,
+              clip: Any, options: Mapping[str, Any]) -> Comparison:
+    """With what a known rule says, if it makes these updates."""
+    params, grads = _one_precision(trees, names)
+    wide = next(iter(params.values())).dtype
+    updates = {arm: {name: x.astype(wide) for name, x in tree.items()} for arm, tree in updates.items()}
+    if isinstance(optimizer, torch.optim.Optimizer) and not callable(clip):
+        try:
+            known = optimizer_state(optimizer, module, clip)
+        except Error:
+            known = None
+        if known is not None:
+            try:
+                return compare(params, grads, known, updates=updates, **options)
+            except Unlike:
+                pass
+    every = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else optimizer
+    called = " and ".join(type(one).__name__ for one in every)
+    return compare(params, grads, called + (" with a clip of its own" if callable(clip) else ""), updates=updates, **options)
+
+
+def _one_precision(trees: list[Any], names: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and gradients, in the widest precision that one of them has: that loses nothing."""
+    wide = max((x.dtype for tree in trees for x in tree.values()), key=lambda kind: kind.itemsize, default=np.float32)
+    same = [{name: x.astype(wide) for name, x in tree.items()} for tree in trees]
+    return same[0], dict(zip(names, same[1:]))
 
 
 class Cache:
