@@ -97,7 +97,8 @@ pub fn stats(
     };
     let (report, title) = py
         .detach(|| {
-            let table = SourceTable::from_raw(&raw, &options.layout())?;
+            let contrasts = &family.params().contrasts;
+            let table = SourceTable::for_contrasts(&raw, &options.layout(), contrasts)?;
             let judged = if options.drop_incomplete {
                 family.run_on_complete(&table)?.0
             } else {

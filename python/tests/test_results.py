@@ -7,9 +7,9 @@ from conftest import ROOT
 
 def test_tables_and_statuses_of_a_study():
     found = backcut.results(ROOT / "results" / "a4")
-    assert {"analysis", "endpoints", "units"} <= set(found.names)
-    assert len(found.endpoints) == len(found["endpoints"]) > 0
-    row = next(iter(found.endpoints))
+    assert {"analysis", "observations", "units"} <= set(found.names)
+    assert len(found.observations) == len(found["observations"]) > 0
+    row = next(iter(found.observations))
     assert isinstance(row["value"], float) and isinstance(row["source"], int)
     assert row["condition"] == "0.05"
     statuses = found.statuses
@@ -20,11 +20,11 @@ def test_tables_and_statuses_of_a_study():
 def test_a_table_that_was_changed_is_an_error(tmp_path):
     folder = tmp_path / "a4"
     shutil.copytree(ROOT / "results" / "a4", folder)
-    path = folder / "endpoints.csv"
+    path = folder / "observations.csv"
     path.write_text(path.read_text().replace("done", "gone", 1))
     found = backcut.results(folder)
     with pytest.raises(backcut.Error, match="not the file that was collected"):
-        found.endpoints
+        found.observations
     assert len(found.analysis) > 0
 
 

@@ -39,6 +39,9 @@ pub trait Beside {
     /// The results alone.
     fn results(&self) -> &Results;
 
+    /// Leaves intervals out of what is made from now on.
+    fn leave_intervals_out(&self);
+
     /// One self-contained page.
     fn page(&self, title: Option<&str>) -> Result<String, ReportError>;
 

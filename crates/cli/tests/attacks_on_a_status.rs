@@ -270,7 +270,7 @@ fn drawn_sources_cannot_be_computed_before_the_prediction_stands() {
     let hash = ledger.entries()[0].hash;
     let first = backcut_files::Hash::of(format!("{hash} source 1").as_bytes());
     let seed = u64::from_str_radix(&first.to_string()[..12], 16).unwrap();
-    let sources = desk.rows("out", "s", "endpoints.csv");
+    let sources = desk.rows("out", "s", "observations.csv");
     assert!(sources.iter().any(|row| row.get("source") == seed.to_string()), "{seed}");
     // An amendment keeps them; with more of them it is another sample.
     let more = text.replace("draw = 4", "draw = 5").replace("confirmatory", "post hoc");

@@ -110,7 +110,7 @@ fn a_forged_record_with_good_seals_is_found_by_a_replay() {
     // Every hash is right, but the tables are not what it gives; collected again, only the computation
     // itself can tell.
     let said = desk.ends(1, "study verify out");
-    assert!(said.contains("endpoints.csv: line 2 is not what the records give"), "{said}");
+    assert!(said.contains("observations.csv: line 5 is not what the records give"), "{said}");
     desk.backcut("study collect s.toml --out out");
     assert!(desk.fine("study verify out").contains(": sound"));
     let said = desk.ends(1, "study replay out --sample 100");
@@ -192,7 +192,7 @@ fn tables_are_held_to_the_records_and_not_only_to_their_checksums() {
         sum_again(&folder);
     };
     let wrong = "line 2 is not what the records give";
-    change_is_found(&desk, "out", "tables/s/endpoints.csv", better, wrong);
+    change_is_found(&desk, "out", "tables/s/observations.csv", better, wrong);
     let fewer = |path: &Path| {
         replace(path, "\"done\": 8", "\"done\": 7");
         sum_again(&folder);
@@ -223,18 +223,17 @@ fn tables_that_are_handed_on_are_held_to_each_other() {
     fs::rename(desk.path("out/tables"), desk.path("published")).unwrap();
     desk.fine("study verify published");
     let folder = desk.path("published/s");
-    let curves = folder.join("curves.csv");
-    let good = fs::read(&curves).unwrap();
-    replace(&curves, ",20,0.", ",20,1.");
+    let numbers = folder.join("observations.csv");
+    let good = fs::read(&numbers).unwrap();
+    replace(&numbers, ",20,error,,,0.", ",20,error,,,1.");
     sum_again(&folder);
     let said = desk.ends(1, "study verify published");
     assert!(said.contains("analysis.csv: cost: R: not what the results give"), "{said}");
-    assert!(said.contains("endpoints.csv: line 2 is not what the other tables give"), "{said}");
-    fs::write(&curves, good).unwrap();
-    replace(&curves, ",0.20,", ",0.02,");
+    fs::write(&numbers, good).unwrap();
+    replace(&numbers, ",0.20,", ",0.02,");
     sum_again(&folder);
     let said = desk.ends(1, "study verify published");
-    assert!(said.contains("curves.csv: line 2 is not what the other tables give"), "{said}");
+    assert!(said.contains("observations.csv: line 2 is not what the other tables give"), "{said}");
 }
 
 #[test]
@@ -279,7 +278,7 @@ fn tables_whose_records_are_gone_are_not_sound() {
         fs::remove_file(record).unwrap();
     }
     let said = desk.ends(1, "study verify out");
-    assert!(said.contains("endpoints.csv: line 2 is not what the records give"), "{said}");
+    assert!(said.contains("observations.csv: line 5 is not what the records give"), "{said}");
     assert!(said.contains("note: study s: 0 of 8 units have a record"), "{said}");
 }
 

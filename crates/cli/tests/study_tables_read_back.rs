@@ -15,7 +15,7 @@ fn csv_and_parquet_give_the_same_statistics() {
     let judge = |file: &str| {
         desk.fine(&format!("stats out/tables/s/{file} --contrast [F_SG@0.20]-[FF@0.20] --json"))
     };
-    let csv = judge("endpoints.csv");
+    let csv = judge("observations.csv");
     assert!(csv.contains("\"estimate\""), "{csv}");
-    assert_eq!(judge("endpoints.parquet"), csv);
+    assert_eq!(judge("observations.parquet"), csv);
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use backcut_evidence::tables::rows::{
-    AgreementRow, AnalysisRow, AnalyticRow, ComparisonRow, ConstructionRow, EvaluationRow,
-    FindingRow, FreezeRow, MeasurementRow, PlanRow, ProvenanceRow, StreamRow, UnitRow,
+    AgreementRow, AnalysisRow, AnalyticRow, ComparisonRow, ConstructionRow, FindingRow, FreezeRow,
+    Observation, PlanRow, ProvenanceRow, StreamRow, UnitRow,
 };
 use backcut_evidence::tables::{Row, from_csv, to_csv};
 
@@ -61,11 +61,10 @@ fn every_published_table_reads_back_to_its_bytes() {
     for path in published() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let rows = match name.as_str() {
-            "endpoints" | "curves" => round::<EvaluationRow>(&path),
+            "observations" => round::<Observation>(&path),
             "units" => round::<UnitRow>(&path),
             "provenance" => round::<ProvenanceRow>(&path),
             "analysis" => round::<AnalysisRow>(&path),
-            "measurements" => round::<MeasurementRow>(&path),
             "plans" => round::<PlanRow>(&path),
             "comparisons" => round::<ComparisonRow>(&path),
             "cost" => round::<FindingRow>(&path),
@@ -82,7 +81,7 @@ fn every_published_table_reads_back_to_its_bytes() {
         };
         *seen.entry(name).or_default() += rows;
     }
-    let kinds = 14 + usize::from(seen.contains_key("orderings"));
+    let kinds = 12 + usize::from(seen.contains_key("orderings"));
     assert_eq!(seen.len(), kinds, "{seen:?}");
-    assert!(seen.values().all(|rows| *rows > 0) && seen["curves"] > 10_000, "{seen:?}");
+    assert!(seen.values().all(|rows| *rows > 0) && seen["observations"] > 10_000, "{seen:?}");
 }

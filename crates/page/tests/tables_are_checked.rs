@@ -18,14 +18,14 @@ fn a_table_that_is_not_one_is_an_error_with_file_and_row() {
         fs::write(&path, text.replacen(from, to, 1)).unwrap();
         Results::open(folder.path()).unwrap_err().to_string()
     };
-    let no_column = break_it("endpoints.csv", "value", "valeu");
+    let no_column = break_it("observations.csv", "value", "valeu");
     assert!(
-        no_column.ends_with("endpoints.csv in row 1: there is no column `value`"),
+        no_column.ends_with("observations.csv in row 1: there is no column `value`"),
         "{no_column}"
     );
-    let nan = break_it("endpoints.csv", ",80,", ",80,nan\u{7}");
+    let nan = break_it("observations.csv", ",8,error,,,", ",8,error,,,nan\u{7}");
     assert!(nan.contains("in row 2") && nan.contains("is not a finite number"), "{nan}");
-    let twice = break_it("endpoints.csv", "\na,\"four at a time\",", "\na,\"whole path\",");
+    let twice = break_it("observations.csv", ",80,error,,,", ",72,error,,,");
     assert!(twice.contains("appear twice"), "{twice}");
     let json = break_it("about.json", "{", "[");
     assert!(json.contains("about.json"), "{json}");
@@ -63,7 +63,7 @@ fn a_cell_that_is_reused_is_found_where_it_was_made() {
         let lines: Vec<&str> = text.lines().filter(|line| !line.contains("whole path")).collect();
         lines.join("\n") + "\n"
     };
-    edit("endpoints.csv", &without);
+    edit("observations.csv", &without);
     let cell = || {
         let results = Results::open(folder.path()).unwrap();
         results.cell("mine", "whole path", "2.0").cloned()

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use backcut_evidence::tables::UnitState;
-use backcut_evidence::tables::rows::MeasurementRow;
+use backcut_evidence::tables::rows::Observation;
 use backcut_page::report::results::Study;
 use backcut_page::report::{ReportError, Results};
 use serde::Deserialize;
@@ -109,7 +109,7 @@ pub fn candidates(results: &Results) -> Result<Vec<Candidate>, ReportError> {
         .study(STUDY)
         .ok_or_else(|| ReportError::missing(STUDY, format!("study {STUDY} was not collected")))?;
     let mut names: Vec<&str> = Vec::new();
-    for row in &study.endpoints {
+    for row in study.endpoints() {
         let (name, arm) = row.arm.split_once('.').unwrap_or(("", &row.arm));
         if !ARMS.contains(&arm) {
             let why = format!("arm `{}`: a calibration sees {} alone", row.arm, ARMS.join(", "));
@@ -165,7 +165,7 @@ fn spread(values: &[f64]) -> Option<f64> {
 
 /// Errors of every source; none if one is missing.
 fn errors(study: &Study, arm: &str, condition: &str) -> Option<Vec<f64>> {
-    let rows = study.endpoints.iter().filter(|row| row.arm == arm && row.condition == condition);
+    let rows = study.endpoints().filter(|row| row.arm == arm && row.condition == condition);
     let all: Option<Vec<f64>> = rows.map(|row| row.value).collect();
     all.filter(|all| !all.is_empty())
 }
@@ -178,7 +178,7 @@ fn measured(
     arm: &str,
     condition: &str,
 ) -> Option<f64> {
-    let is = |row: &&MeasurementRow| {
+    let is = |row: &&Observation| {
         row.arm == arm
             && row.condition == condition
             && part.is_none_or(|part| row.part.as_deref() == Some(part))

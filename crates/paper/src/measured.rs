@@ -163,8 +163,7 @@ pub fn at_update(
 ) -> Result<Values, String> {
     let condition = canonical_condition(condition);
     let values: Values = collected(results, study)?
-        .curves
-        .iter()
+        .errors()
         .filter(|row| {
             row.arm == arm
                 && row.update == update

@@ -52,6 +52,10 @@ impl Beside for Reproduction {
         &self.results
     }
 
+    fn leave_intervals_out(&self) {
+        self.programmes().for_each(Results::leave_intervals_out);
+    }
+
     fn page(&self, title: Option<&str>) -> Result<String, ReportError> {
         self.page(title)
     }

@@ -33,11 +33,13 @@ fn an_edited_result_changes_reproduction_page_figure_and_table() {
         ]
     };
     let before = make();
-    edit(folder.path(), "c5/endpoints.csv", |text| {
-        let row = text.lines().find(|l| l.starts_with("2026092503,F_SG,0.20,")).unwrap();
-        let unit = common::hash(&["edited"]);
-        text.replace(row, &format!("2026092503,F_SG,0.20,1000,0.02,done,{unit},"))
-    });
+    for table in ["c5/endpoints.csv", "c5/curves.csv"] {
+        edit(folder.path(), table, |text| {
+            let row = text.lines().find(|l| l.starts_with("2026092503,F_SG,0.20,1000,")).unwrap();
+            let unit = common::hash(&["edited"]);
+            text.replace(row, &format!("2026092503,F_SG,0.20,1000,0.02,done,{unit},"))
+        });
+    }
     for (before, after) in before.iter().zip(make()) {
         assert_ne!(*before, after);
     }

@@ -112,12 +112,12 @@ fn a_contrast_against_a_margin_is_shown_as_the_quantity() {
 
 /// In how many streams one arm's made-up error after 400 updates is below another's.
 fn below(vessel: &Vessel, arm: &str, other: &str) -> f64 {
-    let rows = &vessel.results.study("b3").unwrap().curves;
+    let study = vessel.results.study("b3").unwrap();
     let error = |source: &str, arm: &str| {
-        let of = |row: &&backcut_evidence::tables::rows::EvaluationRow| {
+        let of = |row: &&backcut_evidence::tables::rows::Observation| {
             row.source == source && row.arm == arm && row.update == 4400
         };
-        rows.iter().find(of).unwrap().value.unwrap()
+        study.errors().find(of).unwrap().value.unwrap()
     };
     let sources = common::vessel::sources();
     sources.iter().filter(|s| error(s, arm) < error(s, other)).count() as f64

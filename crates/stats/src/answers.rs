@@ -66,9 +66,16 @@ pub struct Answers {
     draws: BTreeMap<usize, Kept>,
     /// By the bits of the values that are averaged: whoever asks the same shares it.
     known: BTreeMap<Vec<u64>, [f64; 2]>,
+    /// Whether intervals are left out.
+    plain: bool,
 }
 
 impl Answers {
+    /// From now on answers have no interval: nobody looks at them.
+    pub fn leave_intervals_out(&mut self) {
+        self.plain = true;
+    }
+
     /// The answer to a contrast, over the sources with a value in every cell that it reads. The others
     /// are left out and named.
     pub fn ask(
@@ -96,7 +103,7 @@ impl Answers {
             let (contrast, place) = (contrast.text.clone(), "the mean over sources".into());
             return Err(StatsError::ZeroDenominator { contrast, place });
         }
-        let interval = if found < MIN_SOURCES { None } else { Some(self.interval(&item)?) };
+        let interval = self.interval(&item)?;
         Ok(Estimate { values, mean, interval, missing })
     }
 
@@ -105,19 +112,23 @@ impl Answers {
         let plain: Vec<f64> = values.iter().map(|(_, v)| *v).collect();
         let center = mean(&plain);
         let contrast = Contrast::column("value");
-        let interval = (plain.len() >= MIN_SOURCES && plain.iter().all(|v| v.is_finite()))
-            .then_some(Prepared { contrast: &contrast, values: plain, denominators: None })
-            .and_then(|item| self.interval(&item).ok());
+        let item = Prepared { contrast: &contrast, values: plain, denominators: None };
+        let interval = self.interval(&item).ok().flatten();
         Estimate { mean: center, interval, missing, values }
     }
 
-    fn interval(&mut self, item: &Prepared<'_>) -> Result<[f64; 2], StatsError> {
+    /// The pointwise interval; none below four sources or for values that are not finite.
+    fn interval(&mut self, item: &Prepared<'_>) -> Result<Option<[f64; 2]>, StatsError> {
+        let is_finite = item.values.iter().all(|v| v.is_finite());
+        if self.plain || item.values.len() < MIN_SOURCES || !is_finite {
+            return Ok(None);
+        }
         let columns: Vec<Vec<f64>> =
             std::iter::once(&item.values).chain(&item.denominators).cloned().collect();
         let bits = columns.iter().flatten().map(|v| v.to_bits());
         let key: Vec<u64> = std::iter::once(columns.len() as u64).chain(bits).collect();
         if let Some(interval) = self.known.get(&key) {
-            return Ok(*interval);
+            return Ok(Some(*interval));
         }
         let units = Units::plain(item.values.len());
         let drawn = if units.len() > LARGE {
@@ -128,7 +139,7 @@ impl Answers {
         let (ends, _) = item.ends(&units, drawn.into_iter(), &LEVELS)?;
         let interval = [ends[0], ends[1]];
         self.known.insert(key, interval);
-        Ok(interval)
+        Ok(Some(interval))
     }
 
     fn draws(&mut self, count: usize) -> &Kept {

@@ -10,7 +10,7 @@ use crate::error::StatsError;
 use crate::philox::{Philox, Stream};
 use crate::table::SourceTable;
 
-/// Columns that are summed together.
+/// Columns, or draws, that are summed together.
 const LANES: usize = 8;
 
 /// What is resampled: sources, or clusters of them, grouped by stratum.
@@ -134,27 +134,29 @@ impl Units {
         draws: usize,
         seed: u64,
     ) -> Result<Vec<Vec<f64>>, StatsError> {
-        self.sums(columns, draws, |visit| {
+        self.sums::<LANES, 1, u32>(columns, draws, |visit| {
             self.resample(draws, seed, |draw, picks| visit(draw, picks));
         })
     }
 
-    /// The mean of every column over the picks of every draw, wherever the picks come from.
-    fn sums<P: Copy + Into<u32>>(
+    /// The mean of every column over the picks of every draw, wherever the picks come from: `COLUMNS`
+    /// columns and `DRAWS` draws at a time.
+    fn sums<const COLUMNS: usize, const DRAWS: usize, P: Copy + Into<u32>>(
         &self,
         columns: &[Vec<f64>],
         draws: usize,
-        each_draw: impl FnOnce(&mut dyn FnMut(usize, &[P])),
+        each: impl FnOnce(&mut dyn FnMut(usize, &[P])),
     ) -> Result<Vec<Vec<f64>>, StatsError> {
         for column in columns {
             if column.len() != self.len() {
                 return Err(StatsError::Lengths { left: column.len(), right: self.len() });
             }
         }
-        // Eight columns at a time, unit by unit: one pick reads one short row, and the sums of a
-        // draw stay in registers. Each column's sum still runs in the order of the picks.
-        let lanes: Vec<Vec<[f64; LANES]>> = columns
-            .chunks(LANES)
+        // Unit by unit: one pick reads one short row, and the sums stay in registers. An addition takes
+        // as long as four that do not wait for each other, so there are eight of them: of columns, or
+        // of draws where a single column is asked for. Each sum still runs in the order of its picks.
+        let lanes: Vec<Vec<[f64; COLUMNS]>> = columns
+            .chunks(COLUMNS)
             .map(|group| {
                 let row = |unit| {
                     std::array::from_fn(|lane| group.get(lane).map_or(0.0, |c: &Vec<f64>| c[unit]))
@@ -163,17 +165,24 @@ impl Units {
             })
             .collect();
         let mut results = vec![vec![0.0; draws]; columns.len()];
-        let count = self.len() as f64;
-        each_draw(&mut |draw, picks| {
-            for (rows, results) in lanes.iter().zip(results.chunks_mut(LANES)) {
-                let mut sums = [0.0; LANES];
-                for &pick in picks {
-                    for (sum, value) in sums.iter_mut().zip(&rows[pick.into() as usize]) {
-                        *sum += value;
+        let count = self.len();
+        each(&mut |first, picks| {
+            for (rows, results) in lanes.iter().zip(results.chunks_mut(COLUMNS)) {
+                let mut sums = [[0.0; COLUMNS]; DRAWS];
+                for at in 0..count {
+                    for (draw, sums) in sums.iter_mut().enumerate() {
+                        // Of the last draws there may be fewer: the others repeat one of them.
+                        let place = (draw * count + at).min(picks.len() - 1);
+                        let row = &rows[picks[place].into() as usize];
+                        for (sum, value) in sums.iter_mut().zip(row) {
+                            *sum += value;
+                        }
                     }
                 }
-                for (result, sum) in results.iter_mut().zip(sums) {
-                    result[draw] = sum / count;
+                for (column, result) in results.iter_mut().enumerate() {
+                    for (result, sums) in result[first..].iter_mut().zip(&sums) {
+                        *result = sums[column] / count as f64;
+                    }
                 }
             }
         });
@@ -218,11 +227,15 @@ impl Kept {
 
     /// What [`Units::means`] gives with the same draws and seed.
     pub(crate) fn means(&self, columns: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, StatsError> {
-        self.units.sums(columns, self.draws, |visit| {
-            for (draw, picks) in self.picks.chunks_exact(self.units.len()).enumerate() {
-                visit(draw, picks);
+        let visit_by = |draws: usize, visit: &mut dyn FnMut(usize, &[u16])| {
+            for (block, picks) in self.picks.chunks(draws * self.units.len()).enumerate() {
+                visit(block * draws, picks);
             }
-        })
+        };
+        match columns.len() {
+            0..=2 => self.units.sums::<1, LANES, u16>(columns, self.draws, |v| visit_by(LANES, v)),
+            _ => self.units.sums::<LANES, 1, u16>(columns, self.draws, |v| visit_by(1, v)),
+        }
     }
 }
 
@@ -329,9 +342,17 @@ mod tests {
     fn picks_that_were_kept_are_those_that_would_be_drawn() {
         let columns = [vec![1.0, 2.0, 4.0, 8.0, 16.0], vec![0.1, 0.7, 0.3, 0.9, 0.2]];
         let drawn = Units::plain(5).means(&columns, 1000, 3).unwrap();
-        let kept = Kept::new(5, 1000, 3);
-        assert_eq!(kept.means(&columns).unwrap(), drawn);
-        assert_eq!(kept.means(&columns[1..]).unwrap(), drawn[1..]);
+        let kept = Kept::new(5, 1001, 3);
+        let first = |means: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+            means.into_iter().map(|column| column[..1000].to_vec()).collect()
+        };
+        assert_eq!(first(kept.means(&columns).unwrap()), drawn);
+        assert_eq!(first(kept.means(&columns[1..]).unwrap()), drawn[1..]);
+        let many = [columns.clone(), columns.clone()].concat();
+        assert_eq!(first(kept.means(&many).unwrap()), [drawn.clone(), drawn].concat());
+        // The last draws are fewer than are summed together.
+        let last = Units::plain(5).means(&columns, 1001, 3).unwrap();
+        assert_eq!(kept.means(&columns).unwrap(), last);
     }
 
     #[test]

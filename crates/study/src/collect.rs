@@ -6,13 +6,15 @@
 
 mod files;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::time::Duration;
 
 use backcut_evidence::tables::rows::{
-    AnalysisRow, ComparisonRow, EvaluationRow, MeasurementRow, PlanRow, ProvenanceRow, UnitRow,
+    AnalysisRow, ComparisonRow, ERROR, Observation, PlanRow, ProvenanceRow, UnitRow,
 };
-use backcut_evidence::tables::{UnitState, Work};
+use backcut_evidence::tables::{UnitState, Work, folder, names};
+use backcut_files::Hash;
 use backcut_lab::measure::Finding;
 use serde_json::{Value as Json, json};
 
@@ -21,9 +23,9 @@ use crate::commit;
 use crate::error::StudyError;
 use crate::plan::{Place, Plan};
 use crate::status::{counts, states};
-use crate::store::{Recorded, Store};
+use crate::store::{Recorded, Store, read_table};
 use crate::study::Study;
-use crate::summary::{OutcomeSummary, Summary};
+use crate::summary::{Evaluation, Outcome, Summary};
 use crate::unit::UnitId;
 
 pub(crate) use files::Files;
@@ -74,15 +76,64 @@ impl<'a> Results<'a> {
         Ok(Self { study, plan, states, summaries })
     }
 
+    /// Results as far as collected tables tell them, where records are not handed on.
+    pub fn from_tables(path: &Path, study: &'a Study, plan: &'a Plan) -> Result<Self, StudyError> {
+        let units: Vec<UnitRow> = read_table(path, names::UNITS)?;
+        let provenance: Vec<ProvenanceRow> = read_table(path, names::PROVENANCE)?;
+        let numbers = folder::observations(path)?.ok_or_else(|| {
+            let path = path.join(names::OBSERVATIONS).with_extension("csv");
+            StudyError::io(&path)(std::io::ErrorKind::NotFound.into())
+        })?;
+        let units: HashMap<Hash, UnitRow> = units.into_iter().map(|row| (row.unit, row)).collect();
+        let mut outcomes: HashMap<String, Outcome> = HashMap::new();
+        for row in numbers {
+            let is_error = row.is_error();
+            let Observation { update, quantity, of, part, value, unit, note, .. } = row;
+            let outcome = outcomes.entry(unit).or_default();
+            if is_error {
+                let is_new = outcome.evaluations.iter().all(|known| known.update != update);
+                let evaluation = value.map(|mean| Evaluation { update, mean });
+                outcome.evaluations.extend(evaluation.filter(|_| is_new));
+            } else if part.is_some() || value.is_some() {
+                // A row of a state without findings names neither part nor value.
+                let (of, part) = (of.unwrap_or_default().into(), part.unwrap_or_default());
+                outcome.findings.push(Finding { quantity, of, part, value, note });
+            }
+        }
+        let provenance: HashMap<Hash, ProvenanceRow> =
+            provenance.into_iter().map(|row| (row.unit, row)).collect();
+        let (mut states, mut summaries) = (Vec::new(), Vec::new());
+        for unit in &plan.units {
+            let row = units.get(&unit.id);
+            let state = row.map_or(UnitState::Pending, |row| row.state);
+            states.push(state);
+            let outcome = match (state, row) {
+                (UnitState::Done, Some(row)) => {
+                    let found = outcomes.get(&unit.id.short()).cloned();
+                    Outcome { clipped: row.clipped, ..found.unwrap_or_default() }
+                }
+                (UnitState::Failed, Some(row)) => {
+                    Outcome { failure: Some(row.note.clone()), ..Outcome::default() }
+                }
+                _ => {
+                    summaries.push(None);
+                    continue;
+                }
+            };
+            summaries.push(provenance.get(&unit.id).map(|row| {
+                let &ProvenanceRow { content, head, seconds, .. } = row;
+                let provenance = serde_json::Map::new(); // it stands in about.json alone
+                Summary { outcome, content, head, seconds, provenance }
+            }));
+        }
+        Ok(Self { study, plan, states, summaries })
+    }
+
     /// The evaluation error of a place at an update (its last by default).
     pub fn error(&self, place: &Place, at: Option<u64>) -> Option<f64> {
         let at = at.unwrap_or(self.study.arms[place.arm as usize].updates);
-        let (OutcomeSummary::Trained { evaluations, .. } | OutcomeSummary::Ran { evaluations, .. }) =
-            self.outcome(place)?
-        else {
-            return None;
-        };
-        evaluations.iter().find(|(update, _)| *update == at).map(|(_, mean)| *mean)
+        let mut evaluations = self.outcome(place)?.evaluations.iter();
+        evaluations.find(|known| known.update == at).map(|known| known.mean)
     }
 
     /// A measured quantity (`name`, `name/part` or `name/part/cut`) of a place. The outer `None` says
@@ -94,8 +145,9 @@ impl<'a> Results<'a> {
         }
         let mut parts = quantity.splitn(3, '/');
         let (name, part, cut) = (parts.next()?, parts.next(), parts.next());
-        let Some(findings) = self.findings(place) else { return Some(None) };
-        let found = findings.iter().find(|f| {
+        let outcome = self.outcome(place).filter(|outcome| outcome.failure.is_none());
+        let Some(outcome) = outcome else { return Some(None) };
+        let found = outcome.findings.iter().find(|f| {
             f.quantity == name && part.is_none_or(|p| f.part == p) && cut.is_none_or(|c| f.of == *c)
         });
         found.map(|f| f.value)
@@ -110,33 +162,19 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// What was found in a place, if its unit is done.
-    fn findings(&self, place: &Place) -> Option<&[Finding]> {
-        match self.outcome(place)? {
-            OutcomeSummary::Measured { findings } | OutcomeSummary::Ran { findings, .. } => {
-                Some(findings)
-            }
-            OutcomeSummary::Trained { .. } | OutcomeSummary::Failed { .. } => None,
-        }
-    }
-
     /// The endpoints of a cell, one per source.
     pub fn cell(&self, name: &str) -> Vec<Option<f64>> {
         let is_here = |place: &&Place| self.study.cell(place).0.is_called(name);
         self.trained().filter(is_here).map(|place| self.error(place, None)).collect()
     }
 
-    /// All tables. `parts` narrows `measurements.csv` to findings of these parts; none means all.
+    /// All tables. `parts` narrows what was measured to findings of these parts; none means all.
     pub fn tables(&self, store: &Store, parts: &[String]) -> Result<Tables, StudyError> {
-        let has_found = |p: &Place| self.findings(p).is_some_and(|found| !found.is_empty());
-        let is_measured = self.plan.places.iter().any(|p| p.measured.is_some() || has_found(p));
         Ok(Tables {
-            endpoints: self.endpoints(),
-            curves: self.curves(),
+            observations: self.observations(parts),
             units: self.units(),
             provenance: self.provenance(),
             analysis: analyse::analysis(self, &commit::ledger(store)?),
-            measurements: is_measured.then(|| self.measurements(parts)),
             plans: analyse::plans(self),
             comparisons: analyse::comparisons(self),
         })
@@ -146,17 +184,17 @@ impl<'a> Results<'a> {
         self.plan.places.iter().filter(|place| place.measured.is_none())
     }
 
-    fn outcome(&self, place: &Place) -> Option<&OutcomeSummary> {
+    fn outcome(&self, place: &Place) -> Option<&Outcome> {
         self.summaries[place.unit as usize].as_ref().map(|summary| &summary.outcome)
     }
 
     /// The state of a place's unit, and why it has no result.
     fn state(&self, place: &Place) -> (UnitState, String) {
         let state = self.states[place.unit as usize];
-        let note = match self.outcome(place) {
-            Some(OutcomeSummary::Failed { what }) => what.clone(),
-            _ if state == UnitState::Blocked => "what it starts from failed".to_owned(),
-            _ => String::new(),
+        let note = match self.outcome(place).and_then(|outcome| outcome.failure.clone()) {
+            Some(what) => what,
+            None if state == UnitState::Blocked => "what it starts from failed".to_owned(),
+            None => String::new(),
         };
         (state, note)
     }
@@ -165,38 +203,64 @@ impl<'a> Results<'a> {
         self.plan.units[place.unit as usize].id
     }
 
-    fn endpoints(&self) -> Vec<EvaluationRow> {
-        let last = |place: &Place| self.study.arms[place.arm as usize].updates;
-        self.trained().map(|place| self.evaluation(place, last(place))).collect()
-    }
-
-    fn curves(&self) -> Vec<EvaluationRow> {
+    /// Errors along training, place by place, then what was measured.
+    fn observations(&self, parts: &[String]) -> Vec<Observation> {
         let mut rows = Vec::new();
         for place in self.trained() {
-            let asked = self.study.arms[place.arm as usize].evaluations.iter().copied();
+            let arm = &self.study.arms[place.arm as usize];
+            let outcome = self.outcome(place).filter(|outcome| !outcome.evaluations.is_empty());
             // A program may answer with more points than it was asked for.
-            let updates: Vec<u64> = match self.outcome(place) {
-                Some(OutcomeSummary::Ran { evaluations, .. }) => {
-                    evaluations.iter().map(|(update, _)| *update).collect()
-                }
-                _ => asked.collect(),
+            let updates: Vec<u64> = match outcome.filter(|_| arm.program.is_some()) {
+                Some(outcome) => outcome.evaluations.iter().map(|known| known.update).collect(),
+                None => arm.evaluations.clone(),
             };
-            rows.extend(updates.iter().map(|&update| self.evaluation(place, update)));
+            rows.extend(updates.into_iter().map(|update| {
+                let value = self.error(place, Some(update));
+                Observation { update, value, ..self.observed(place, ERROR) }
+            }));
+        }
+        let found = |place: &Place| {
+            self.outcome(place).map(|outcome| outcome.findings.as_slice()).unwrap_or_default()
+        };
+        // Programs that found nothing anywhere were asked for nothing else.
+        let mut places = self.plan.places.iter();
+        let measures = places.any(|p| p.measured.is_some() || !found(p).is_empty());
+        for place in self.plan.places.iter().filter(|_| measures) {
+            let Some(update) = self.measured_at(place) else { continue };
+            let kind =
+                place.measured.map_or("findings", |m| self.study.measured[m as usize].what.kind());
+            let nothing = Observation { update, ..self.observed(place, kind) };
+            let is_wanted = |f: &&Finding| parts.is_empty() || parts.contains(&f.part);
+            rows.extend(found(place).iter().filter(is_wanted).map(|finding| Observation {
+                quantity: finding.quantity.clone(),
+                of: Some(finding.of.to_string()).filter(|of| !of.is_empty()),
+                part: Some(finding.part.clone()).filter(|part| !part.is_empty()),
+                value: finding.value,
+                note: finding.note.clone(),
+                ..nothing.clone()
+            }));
+            if found(place).is_empty() {
+                rows.push(nothing);
+            }
         }
         rows
     }
 
-    fn evaluation(&self, place: &Place, update: u64) -> EvaluationRow {
+    /// A row of a place, without what was observed.
+    fn observed(&self, place: &Place, quantity: &str) -> Observation {
         let (cell, source) = self.study.cell(place);
         let (state, note) = self.state(place);
-        EvaluationRow {
+        Observation {
             source: source.to_string(),
             arm: cell.arm.to_owned(),
             condition: cell.condition.to_owned(),
-            update,
-            value: self.error(place, Some(update)),
+            update: 0,
+            quantity: quantity.to_owned(),
+            of: None,
+            part: None,
+            value: None,
             state,
-            unit: self.unit(place),
+            unit: self.unit(place).short(),
             note,
         }
     }
@@ -216,10 +280,7 @@ impl<'a> Results<'a> {
             }
             None => (Work::Train, arm.from.map_or(0, |(_, at)| at), arm.updates),
         };
-        let clipped = match self.outcome(place) {
-            Some(OutcomeSummary::Trained { clipped, .. }) => Some(*clipped),
-            _ => None,
-        };
+        let clipped = self.outcome(place).and_then(|outcome| outcome.clipped);
         // A measurement is this study's own, whoever trained the state.
         let origin = arm.origin.clone().filter(|_| what == Work::Train).unwrap_or_default();
         UnitRow {
@@ -245,45 +306,6 @@ impl<'a> Results<'a> {
             Some(ProvenanceRow { unit: unit.id, content, head, seconds })
         };
         units.filter_map(row).collect()
-    }
-
-    fn measurements(&self, parts: &[String]) -> Vec<MeasurementRow> {
-        let mut rows = Vec::new();
-        for place in &self.plan.places {
-            let Some(update) = self.measured_at(place) else { continue };
-            let kind =
-                place.measured.map_or("findings", |m| self.study.measured[m as usize].what.kind());
-            let (cell, source) = self.study.cell(place);
-            let (state, note) = self.state(place);
-            let nothing = MeasurementRow {
-                source: source.to_string(),
-                arm: cell.arm.to_owned(),
-                condition: cell.condition.to_owned(),
-                update,
-                quantity: kind.to_owned(),
-                cut: None,
-                part: None,
-                value: None,
-                note,
-                state,
-                // Enough to find it in units.csv; a table of findings repeats it on every row.
-                unit: self.unit(place).short(),
-            };
-            let findings = self.findings(place).unwrap_or_default();
-            if findings.is_empty() {
-                rows.push(nothing.clone());
-            }
-            let is_wanted = |f: &&Finding| parts.is_empty() || parts.contains(&f.part);
-            rows.extend(findings.iter().filter(is_wanted).map(|finding| MeasurementRow {
-                quantity: finding.quantity.clone(),
-                cut: Some(finding.of.to_string()),
-                part: Some(finding.part.clone()),
-                value: finding.value,
-                note: finding.note.clone(),
-                ..nothing.clone()
-            }));
-        }
-        rows
     }
 
     /// `about.json`: what a reader must know beside the tables.
@@ -343,18 +365,14 @@ impl Results<'_> {
 /// The tables of a study.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tables {
-    /// Errors at the last update.
-    pub endpoints: Vec<EvaluationRow>,
-    /// Errors along training.
-    pub curves: Vec<EvaluationRow>,
+    /// Every number.
+    pub observations: Vec<Observation>,
     /// Units of work, in every place that they fill.
     pub units: Vec<UnitRow>,
     /// Where results come from.
     pub provenance: Vec<ProvenanceRow>,
     /// Contrasts, judged.
     pub analysis: Vec<AnalysisRow>,
-    /// What was measured; none if the study measures nothing.
-    pub measurements: Option<Vec<MeasurementRow>>,
     /// Sources that a noninferiority study would need.
     pub plans: Vec<PlanRow>,
     /// Endpoints of unpaired sources.

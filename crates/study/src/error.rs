@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use backcut_evidence::ledger::LedgerError;
+use backcut_evidence::tables::folder::FolderError;
 use backcut_text::Hinted;
 
 /// An error that a person can act on: what, where, and a hint.
@@ -78,6 +79,15 @@ impl StudyError {
     /// A damaged file.
     pub fn damaged(path: &Path, what: impl Display) -> Self {
         Self::Damaged { path: path.to_owned(), what: what.to_string() }
+    }
+}
+
+impl From<FolderError> for StudyError {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::Unreadable { path, problem } => Self::io(&path)(problem),
+            FolderError::Table { path, problem } => Self::damaged(&path, problem),
+        }
     }
 }
 

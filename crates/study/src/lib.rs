@@ -80,7 +80,6 @@ mod optimizer_table;
 mod parent;
 mod plan;
 pub mod program;
-mod read_back;
 pub mod record;
 pub mod replay;
 mod resolve;

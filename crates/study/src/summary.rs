@@ -6,20 +6,18 @@
 use backcut_files::Hash;
 use backcut_lab::measure::Finding;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::error::StudyError;
 use crate::program::Ran;
-use crate::record::Point;
 use crate::store::{Recorded, Store};
 use crate::unit::UnitId;
 
 /// What tables need of a record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
-    /// The outcome.
-    pub outcome: OutcomeSummary,
+    /// What came out.
+    pub outcome: Outcome,
     /// SHA-256 of definition and outcome.
     pub content: Hash,
     /// The ledger's head when it began.
@@ -30,61 +28,42 @@ pub struct Summary {
     pub provenance: Map<String, Value>,
 }
 
-/// An outcome without its long lists.
-#[derive(Clone, PartialEq, Debug)]
-pub enum OutcomeSummary {
-    /// Trained.
-    Trained {
-        /// Updates that were clipped.
-        clipped: u64,
-        /// Mean error by update.
-        evaluations: Vec<(u64, f64)>,
-    },
-    /// Measured.
-    Measured {
-        /// What was found.
-        findings: Vec<Finding>,
-    },
-    /// A program ran.
-    Ran {
-        /// Value by update.
-        evaluations: Vec<(u64, f64)>,
-        /// What else it found.
-        findings: Vec<Finding>,
-    },
-    /// Failed.
-    Failed {
-        /// Why.
-        what: String,
-    },
+/// What came out of a unit, whatever it did: nothing but why, if it failed.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Outcome {
+    /// Updates that were clipped, if it trained here.
+    pub clipped: Option<u64>,
+    /// Errors by update.
+    #[serde(alias = "curve")]
+    pub evaluations: Vec<Evaluation>,
+    /// What was measured.
+    pub findings: Vec<Finding>,
+    /// Why it failed.
+    #[serde(rename = "what")]
+    pub failure: Option<String>,
 }
 
+/// An error after an update.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+pub struct Evaluation {
+    /// Updates done.
+    pub update: u64,
+    /// Its mean over the panel.
+    #[serde(alias = "value")]
+    pub mean: f64,
+}
+
+/// What is read of a record's file; the rest is skipped.
 #[derive(Deserialize)]
-struct Partial {
+struct Read {
     unit: UnitId,
-    outcome: PartialOutcome,
+    outcome: Outcome,
     content: Hash,
     head: Hash,
     seconds: f64,
     #[serde(default)]
     ran: Option<Ran>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "state", rename_all = "lowercase")]
-enum PartialOutcome {
-    Trained { clipped: u64, evaluations: Vec<PartialEvaluation> },
-    Measured { findings: Vec<Finding> },
-    Ran { curve: Vec<Point>, findings: Vec<Finding> },
-    Failed { what: String },
-}
-
-#[derive(Deserialize)]
-struct PartialEvaluation {
-    update: u64,
-    mean: f64,
-    #[serde(rename = "errors")]
-    _errors: IgnoredAny,
 }
 
 impl Summary {
@@ -96,26 +75,12 @@ impl Summary {
         let (json, _) = sealed
             .filter(|(json, seal)| Hash::of(json.as_bytes()).to_string() == *seal)
             .ok_or_else(|| StudyError::damaged(&path, "its seal does not match its content"))?;
-        let partial: Partial =
+        let Read { unit, outcome, content, head, seconds, ran } =
             serde_json::from_str(json).map_err(|e| StudyError::damaged(&path, e))?;
-        let outcome = match partial.outcome {
-            PartialOutcome::Trained { clipped, evaluations } => {
-                let evaluations = evaluations.iter().map(|e| (e.update, e.mean)).collect();
-                OutcomeSummary::Trained { clipped, evaluations }
-            }
-            PartialOutcome::Measured { findings } => OutcomeSummary::Measured { findings },
-            PartialOutcome::Ran { curve, findings } => {
-                let evaluations = curve.iter().map(|p| (p.update, p.value)).collect();
-                OutcomeSummary::Ran { evaluations, findings }
-            }
-            PartialOutcome::Failed { what } => OutcomeSummary::Failed { what },
-        };
-        let is_failure = matches!(outcome, OutcomeSummary::Failed { .. });
-        if partial.unit != *id || is_failure != (recorded == Recorded::Failed) {
+        if unit != *id || outcome.failure.is_some() != (recorded == Recorded::Failed) {
             let what = "it is the record of another unit, or of another outcome";
             return Err(StudyError::damaged(&path, what));
         }
-        let Partial { content, head, seconds, ran, .. } = partial;
         let provenance = ran.map(|ran| ran.provenance).unwrap_or_default();
         Ok(Self { outcome, content, head, seconds, provenance })
     }

@@ -276,6 +276,7 @@ fn list(folder: Option<&Path>, publication: Option<&dyn Publication>) -> anyhow:
     let Some(folder) = folder else { return Ok(text) };
     match beside(folder, publication)? {
         Some(beside) => {
+            beside.leave_intervals_out();
             text += &applicable(beside.results());
             text += "the paper's figures, from all studies\n";
             for (name, _) in publication.map_or(&[][..], Publication::figures) {
@@ -290,6 +291,7 @@ fn list(folder: Option<&Path>, publication: Option<&dyn Publication>) -> anyhow:
 /// Which figures the studies of a folder have, and why they lack the others.
 fn applicable(results: &Results) -> String {
     let mut text = String::new();
+    results.leave_intervals_out();
     for study in results.studies() {
         let _ = writeln!(text, "study {}", backcut_text::escape::plain(&study.name));
         for (name, _) in FIGURES {

@@ -24,6 +24,7 @@ Contrasts are expressions over bracketed cells; a cell is a column, or arm@condi
   \"r = ([F_SG@0.05] - [FF@0.05]) / [FF@0.05]\"  a ratio per source
   \"mean([R_cont]) / mean([R_scr])\"             a ratio of means
   \"slope([F_SG@*] - [FF@*])\"                   a slope over the numeric conditions
+  \"[masking.change/w=1: FF@0.20@800]\"          of observations: quantity/part/cut, update
 
 Exit code: 0 fine, 1 a prediction was contradicted or noninferiority not shown, 2 wrong input.";
 
@@ -105,12 +106,14 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     let family = family(args);
     if let (Err(error), true) = (&family, args.contrasts.is_empty() && args.values.is_empty()) {
         // What to type depends on what is there.
-        let hint = text::what_to_ask(&table(args)?, |contrast| format!("--contrast {contrast}"));
+        let hint =
+            text::what_to_ask(&table(args, &[])?, |contrast| format!("--contrast {contrast}"));
         return Err(user(format!("failed to {error}"), hint));
     }
     let family = family.told_after("failed to ")?;
     let title = title(&args.files);
-    let judged = judge(args, &family, table(args)?).told_after("failed to ")?;
+    let table = table(args, &family.params().contrasts)?;
+    let judged = judge(args, &family, table).told_after("failed to ")?;
     if let Some(path) = &args.svg {
         write(path, backcut_page::report::forest(&judged.report, &title))?;
     }
@@ -132,7 +135,7 @@ fn in_file(file: &Path) -> String {
 }
 
 /// The files as one table of sources.
-fn table(args: &Args) -> anyhow::Result<SourceTable> {
+fn table(args: &Args, contrasts: &[Contrast]) -> anyhow::Result<SourceTable> {
     let layout = Layout {
         source: args.source.clone(),
         cluster: args.cluster.clone(),
@@ -158,7 +161,8 @@ fn table(args: &Args) -> anyhow::Result<SourceTable> {
         }
         tables.push(raw);
     }
-    let table = RawTable::join(tables).and_then(|raw| SourceTable::from_raw(&raw, &layout));
+    let table =
+        RawTable::join(tables).and_then(|raw| SourceTable::for_contrasts(&raw, &layout, contrasts));
     let place = match args.files.as_slice() {
         [file] => in_file(file),
         _ => "failed to ".to_owned(),

@@ -8,8 +8,7 @@ use super::Seen;
 use tempfile::TempDir;
 
 /// The tables that are a function of the definitions alone.
-pub const TABLES: [&str; 5] =
-    ["endpoints.csv", "curves.csv", "units.csv", "analysis.csv", "measurements.csv"];
+pub const TABLES: [&str; 3] = ["observations.csv", "units.csv", "analysis.csv"];
 
 /// A study of a tiny policy: FF, and F_SG branching from it; `updates` sets how long units take.
 pub fn tiny(name: &str, updates: u64, more: &str) -> String {

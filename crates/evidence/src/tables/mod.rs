@@ -48,12 +48,8 @@ pub use words::{Judgement, UnitState, Work};
 
 /// Names of a study's tables, without an ending.
 pub mod names {
-    /// Every number ([`ObservationRow`](crate::tables::rows::ObservationRow)).
+    /// Every number ([`Observation`](crate::tables::rows::Observation)).
     pub const OBSERVATIONS: &str = "observations";
-    /// Errors at the last update ([`EvaluationRow`](crate::tables::rows::EvaluationRow)).
-    pub const ENDPOINTS: &str = "endpoints";
-    /// Errors along training ([`EvaluationRow`](crate::tables::rows::EvaluationRow)).
-    pub const CURVES: &str = "curves";
     /// Units of work ([`UnitRow`](crate::tables::rows::UnitRow)).
     pub const UNITS: &str = "units";
     /// Where results come from ([`ProvenanceRow`](crate::tables::rows::ProvenanceRow)).
@@ -62,8 +58,6 @@ pub mod names {
     pub const FREEZES: &str = "freezes";
     /// Contrasts, judged ([`AnalysisRow`](crate::tables::rows::AnalysisRow)).
     pub const ANALYSIS: &str = "analysis";
-    /// What was measured at kept states ([`MeasurementRow`](crate::tables::rows::MeasurementRow)).
-    pub const MEASUREMENTS: &str = "measurements";
     /// Sources that a noninferiority study would need ([`PlanRow`](crate::tables::rows::PlanRow)).
     pub const PLANS: &str = "plans";
     /// Endpoints of unpaired sources ([`ComparisonRow`](crate::tables::rows::ComparisonRow)).

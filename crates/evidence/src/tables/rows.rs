@@ -10,9 +10,10 @@ use crate::tables::row::row;
 use crate::tables::words::{Judgement, UnitState, Work};
 
 row! {
-    /// `observations.csv`: one number, with all that says what it is. Errors along training are the
-    /// quantity [`ERROR`]; whatever was measured at a state has the name of its definition.
-    ObservationRow {
+    /// `observations.csv`: one number, with all that says what it is. Everything after a record is made
+    /// of these. Errors along training are the quantity [`ERROR`], and the last one of a place is its end
+    /// point; whatever was measured at a state has the name of its definition.
+    Observation {
         /// The training seed or stream.
         source: String,
         arm: String,
@@ -37,49 +38,10 @@ row! {
 /// The quantity that training lowers, as `observations.csv` names it.
 pub const ERROR: &str = "error";
 
-impl From<EvaluationRow> for ObservationRow {
-    fn from(row: EvaluationRow) -> Self {
-        let EvaluationRow { source, arm, condition, update, value, state, unit, note } = row;
-        let (quantity, unit) = (ERROR.to_owned(), unit.short());
-        Self {
-            source,
-            arm,
-            condition,
-            update,
-            quantity,
-            of: None,
-            part: None,
-            value,
-            state,
-            unit,
-            note,
-        }
-    }
-}
-
-impl From<MeasurementRow> for ObservationRow {
-    fn from(row: MeasurementRow) -> Self {
-        let MeasurementRow { source, arm, condition, update, quantity, cut, .. } = row;
-        let MeasurementRow { part, value, state, unit, note, .. } = row;
-        let of = cut;
-        Self { source, arm, condition, update, quantity, of, part, value, state, unit, note }
-    }
-}
-
-row! {
-    /// `endpoints.csv` and `curves.csv`: an evaluation error at one update, or why there is none.
-    EvaluationRow {
-        /// The training seed or stream.
-        source: String,
-        arm: String,
-        condition: String,
-        update: u64,
-        /// The error; only of a unit that is done.
-        value: Option<f64>,
-        state: UnitState,
-        unit: Hash,
-        /// Why there is no value.
-        note: String,
+impl Observation {
+    /// Whether it is an error along training, and not a finding that somebody calls so.
+    pub fn is_error(&self) -> bool {
+        self.quantity == ERROR && self.of.is_none() && self.part.is_none()
     }
 }
 
@@ -176,29 +138,6 @@ impl AnalysisRow {
             self.unadjusted_p = None;
         }
         self
-    }
-}
-
-row! {
-    /// `measurements.csv`: one number that was measured at a state.
-    MeasurementRow {
-        source: String,
-        /// The arm whose state was measured.
-        arm: String,
-        condition: String,
-        update: u64,
-        /// What was measured; the kind of measurement if nothing was found.
-        quantity: String,
-        cut: Option<String>,
-        /// Which part: a parameter group, a layer, a window.
-        part: Option<String>,
-        /// The number; absent where it does not exist.
-        value: Option<f64>,
-        /// Why not, or anything else.
-        note: String,
-        state: UnitState,
-        /// Enough of the unit to find it in `units.csv`.
-        unit: String,
     }
 }
 

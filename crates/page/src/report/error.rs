@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use backcut_evidence::tables::folder::FolderError;
 use backcut_text::{Hinted, nearest};
 use thiserror::Error;
 
@@ -76,6 +77,20 @@ impl Hinted for ReportError {
             Self::Missing { .. } => "run and collect the study that it is made from",
         }
         .into()
+    }
+}
+
+impl From<FolderError> for ReportError {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::Unreadable { path, problem } => {
+                Self::Unreadable { path, problem: problem.to_string() }
+            }
+            FolderError::Table { path, problem } => {
+                let shown = crate::report::escape::plain(&problem.problem);
+                Self::Table { path, row: problem.row, problem: shown }
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use backcut_evidence::tables::UnitState;
-use backcut_evidence::tables::rows::MeasurementRow;
+use backcut_evidence::tables::rows::Observation;
 pub use backcut_stats::Estimate;
 use backcut_stats::contrast::{Body, Contrast};
 use backcut_stats::{SourceTable, StatsError};
@@ -37,7 +37,7 @@ pub(crate) struct BySource(BTreeMap<String, (u64, f64, f64)>);
 
 impl BySource {
     /// Takes a row into account if its unit is done and it has a value.
-    pub(crate) fn add(&mut self, row: &MeasurementRow) {
+    pub(crate) fn add(&mut self, row: &Observation) {
         let Some(value) = row.value.filter(|_| row.state == UnitState::Done) else {
             return;
         };
@@ -96,7 +96,7 @@ impl Results {
         let mut found = BySource::default();
         for row in self.study(study).iter().flat_map(|s| s.measured(pick.quantity)) {
             if fits(pick.arm, Some(&row.arm))
-                && fits(pick.cut, row.cut.as_deref())
+                && fits(pick.cut, row.of.as_deref())
                 && fits(pick.part, row.part.as_deref())
                 && pick.update.is_none_or(|update| update == row.update)
                 && canonical_condition(&row.condition) == condition

@@ -35,7 +35,7 @@ pub fn summary(results: &Results, study: &str, columns: usize) -> Result<String,
         out += &wrapped(&plain(&line), columns, 4);
     }
     if study.analysis.is_empty() {
-        out += "it has no contrasts; what it measured stands on the page and in measurements.csv\n";
+        out += "it has no contrasts; what it measured stands on the page and in observations.csv\n";
     }
     Ok(out)
 }

@@ -30,12 +30,10 @@ fn quoted(text: &str) -> String {
 pub fn write_study(folder: &Path, name: &str) {
     let folder = folder.join(name);
     std::fs::create_dir_all(&folder).unwrap();
-    let header = "source,arm,condition,update,value,state,unit,note\n";
-    let (mut endpoints, mut curves) = (header.to_owned(), header.to_owned());
     let mut units =
         "unit,what,arm,condition,source,from,to,state,updates,clipped,origin,note\n".to_owned();
-    let mut measured =
-        "source,arm,condition,update,quantity,cut,part,value,note,state,unit\n".to_owned();
+    let mut numbers =
+        "source,arm,condition,update,quantity,of,part,value,state,unit,note\n".to_owned();
     let mut count = 0;
     for source in ["a", "b", "c", "d", "e", "f"] {
         for condition in CONDITIONS {
@@ -48,7 +46,9 @@ pub fn write_study(folder: &Path, name: &str) {
                     if count == 5 { ("failed", String::new()) } else { ("done", end.to_string()) };
                 let note = if count == 5 { "a wheel came off" } else { "" };
                 let cell = format!("{source},{quoted_arm},{condition}");
-                writeln!(endpoints, "{cell},80,{value},{state},{unit},{note}").unwrap();
+                if state == "failed" {
+                    writeln!(numbers, "{cell},80,error,,,{value},{state},{unit},{note}").unwrap();
+                }
                 let place = format!("{quoted_arm},{condition},{source}");
                 let did = 80 - from;
                 writeln!(units, "{unit},train,{place},{from},80,{state},{did},0,,{note}").unwrap();
@@ -58,13 +58,14 @@ pub fn write_study(folder: &Path, name: &str) {
                 for update in (from + 8..=80).step_by(8) {
                     let early = 1.0 + 3.0 * (-f64::from(update) / 20.0).exp();
                     let value = end * early;
-                    writeln!(curves, "{cell},{update},{value},done,{unit},").unwrap();
+                    let value = if update == 80 { end } else { value };
+                    writeln!(numbers, "{cell},{update},error,,,{value},done,{unit},").unwrap();
                 }
                 for (part, size) in [("hinge", 2.0), ("rod", 3.0)] {
                     for (quantity, of) in [("swing.ratio", 1.0), ("swing.count", 10.0)] {
                         let value = size * of * (1.0 + 0.1 * wobble(&[part, &place]));
-                        let row = format!("{cell},80,{quantity},,{part},{value},,done,{unit}");
-                        writeln!(measured, "{row}").unwrap();
+                        let row = format!("{cell},80,{quantity},,{part},{value},done,{unit},");
+                        writeln!(numbers, "{row}").unwrap();
                     }
                 }
             }
@@ -77,10 +78,8 @@ pub fn write_study(folder: &Path, name: &str) {
         "{{\"study\":\"{name}\",\"title\":\"How far a pendulum looks back\",\"error\":\"mean squared angle\",\"unit\":\"rad^2\"}}"
     );
     for (file, text) in [
-        ("endpoints.csv", endpoints.as_str()),
-        ("curves.csv", &curves),
+        ("observations.csv", numbers.as_str()),
         ("units.csv", &units),
-        ("measurements.csv", &measured),
         ("analysis.csv", analysis),
         ("about.json", &about),
     ] {

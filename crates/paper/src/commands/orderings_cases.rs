@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use backcut::command::user;
-use backcut_evidence::tables::rows::{EvaluationRow, MeasurementRow, UnitRow};
-use backcut_evidence::tables::{Row, UnitState, Work, from_csv, names};
+use backcut_evidence::tables::rows::{Observation, UnitRow};
+use backcut_evidence::tables::{UnitState, Work, folder, names};
 
 use super::orderings::Args;
 
@@ -26,7 +26,8 @@ const SCORES: [&str; 2] = ["S_G", "S_U"];
 /// Every source that has scores, and the studies beside this one whose tables some labels come
 /// from.
 pub fn cases(args: &Args) -> Result<(Vec<Case>, Vec<String>)> {
-    let findings: Vec<MeasurementRow> = rows(&args.tables, names::MEASUREMENTS)?;
+    let mut labels = Labels::open(args)?;
+    let findings = labels.observations.clone();
     let mut sources: Vec<&str> = Vec::new();
     for row in findings.iter().filter(|row| row.quantity == SCORES[0] && row.arm == args.anchor) {
         if !sources.contains(&row.source.as_str()) {
@@ -38,8 +39,8 @@ pub fn cases(args: &Args) -> Result<(Vec<Case>, Vec<String>)> {
         return Err(user(what, "measure `kind = \"scores\"` there, or name another --anchor"));
     }
     let score = |source: &str, quantity: &str, cut: &String| -> Result<f64> {
-        let is_it = |row: &&MeasurementRow| {
-            let is_cut = row.cut.as_deref().unwrap_or_default() == cut;
+        let is_it = |row: &&Observation| {
+            let is_cut = row.of.as_deref().unwrap_or_default() == cut;
             row.source == source && row.arm == args.anchor && row.quantity == quantity && is_cut
         };
         findings.iter().find(is_it).and_then(|row| row.value).ok_or_else(|| {
@@ -47,7 +48,6 @@ pub fn cases(args: &Args) -> Result<(Vec<Case>, Vec<String>)> {
             user(what, "arms are called like their cuts: name them in the measurement's cuts")
         })
     };
-    let mut labels = Labels::open(args)?;
     let mut cases = Vec::new();
     for source in sources {
         let of_source =
@@ -64,7 +64,7 @@ pub fn cases(args: &Args) -> Result<(Vec<Case>, Vec<String>)> {
 /// The tables of a study whose arms are used here.
 struct Beside {
     name: String,
-    evaluations: Vec<EvaluationRow>,
+    observations: Vec<Observation>,
     units: Vec<UnitRow>,
     is_used: bool,
 }
@@ -73,27 +73,29 @@ struct Beside {
 /// was trained for.
 struct Labels<'a> {
     args: &'a Args,
-    evaluations: Vec<EvaluationRow>,
+    observations: Vec<Observation>,
     units: Vec<UnitRow>,
     beside: Vec<Beside>,
 }
 
 impl<'a> Labels<'a> {
     fn open(args: &'a Args) -> Result<Self> {
-        let evaluations = rows(&args.tables, names::CURVES)?;
-        let units = rows(&args.tables, names::UNITS)?;
-        Ok(Self { args, evaluations, units, beside: Vec::new() })
+        let (observations, units) = tables(&args.tables)?;
+        Ok(Self { args, observations, units, beside: Vec::new() })
     }
 
     /// The error of an arm.
     fn of(&mut self, source: &str, arm: &str) -> Result<f64> {
-        let own = self.evaluations.iter().any(|row| row.source == source && row.arm == arm);
+        let own = self
+            .observations
+            .iter()
+            .any(|row| row.is_error() && row.source == source && row.arm == arm);
         let anchor = unit(&self.units, source, &self.args.anchor);
         // An arm that the study does not have: the study that its anchor was trained for may have
         // it.
         let origin = anchor.map(|unit| unit.origin.clone()).filter(|name| !name.is_empty() && !own);
         let Some((name, anchor)) = origin.zip(anchor.cloned()) else {
-            return label(&self.evaluations, source, arm, self.args.at);
+            return label(&self.observations, source, arm, self.args.at);
         };
         let known = self.beside.iter().position(|study| study.name == name);
         let place = known.unwrap_or(self.beside.len());
@@ -113,7 +115,7 @@ impl<'a> Labels<'a> {
             let hint = format!("collect {name} again, or give the tables that belong together");
             return Err(user(what, hint));
         }
-        label(&study.evaluations, source, arm, self.args.at)
+        label(&study.observations, source, arm, self.args.at)
     }
 
     fn opened(&self, name: &str, arm: &str) -> Result<Beside> {
@@ -127,12 +129,8 @@ impl<'a> Labels<'a> {
             );
             return Err(user(what, format!("collect {name} into the same folder")));
         }
-        Ok(Beside {
-            name: name.to_owned(),
-            evaluations: rows(&folder, names::CURVES)?,
-            units: rows(&folder, names::UNITS)?,
-            is_used: false,
-        })
+        let (observations, units) = tables(&folder)?;
+        Ok(Beside { name: name.to_owned(), observations, units, is_used: false })
     }
 }
 
@@ -143,8 +141,9 @@ fn unit<'u>(units: &'u [UnitRow], source: &str, arm: &str) -> Option<&'u UnitRow
     units.iter().find(is_it)
 }
 
-fn label(evaluations: &[EvaluationRow], source: &str, arm: &str, at: Option<u64>) -> Result<f64> {
-    let of_arm = evaluations.iter().filter(|row| row.source == source && row.arm == arm);
+fn label(observations: &[Observation], source: &str, arm: &str, at: Option<u64>) -> Result<f64> {
+    let is_meant = |row: &&Observation| row.is_error() && row.source == source && row.arm == arm;
+    let of_arm = observations.iter().filter(is_meant);
     let mut of_arm = of_arm.filter(|row| row.state == UnitState::Done);
     let found = match at {
         Some(at) => of_arm.find(|row| row.update == at),
@@ -156,10 +155,11 @@ fn label(evaluations: &[EvaluationRow], source: &str, arm: &str, at: Option<u64>
     })
 }
 
-fn rows<R: Row>(folder: &Path, name: &str) -> Result<Vec<R>> {
-    let path = folder.join(format!("{name}.csv"));
+/// What was observed, and the units.
+fn tables(path: &Path) -> Result<(Vec<Observation>, Vec<UnitRow>)> {
     let hint = "give the folder that `backcut study collect` wrote for a study with scores";
-    let bytes = backcut_files::read(&path)
-        .map_err(|error| user(format!("{}: {error}", path.display()), hint))?;
-    from_csv(&bytes).map_err(|error| user(format!("{}: {error}", path.display()), hint))
+    let told = |error: folder::FolderError| user(format!("failed to {error}"), hint);
+    let numbers = folder::observations(path).map_err(told)?;
+    let units = folder::rows(path, names::UNITS).map_err(told)?;
+    numbers.zip(units).ok_or_else(|| user(format!("no tables in {}", path.display()), hint))
 }

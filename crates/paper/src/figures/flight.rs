@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backcut_evidence::tables::UnitState;
-use backcut_evidence::tables::rows::MeasurementRow;
+use backcut_evidence::tables::rows::Observation;
 use backcut_page::draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
 use backcut_page::report::ReportError;
 use backcut_page::report::data::Data;
@@ -67,7 +67,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
 /// The reference and the ways of both policies under a condition, as far as they were recorded.
 fn ways<'a>(study: &Study, source: &str, condition: &str) -> Vec<(&'a str, Way)> {
     let of = |arm: &str| -> BTreeMap<&str, f64> {
-        let is_meant = |arm: &str, row: &&MeasurementRow| {
+        let is_meant = |arm: &str, row: &&Observation| {
             row.arm == arm
                 && row.source == source
                 && row.condition == condition

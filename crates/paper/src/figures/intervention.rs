@@ -49,7 +49,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
 
 fn points(results: &Results, study: &str, quantity: &str) -> Vec<(f64, Estimate)> {
     let Some(tables) = results.study(study) else { return Vec::new() };
-    let rows = tables.measurements.iter().filter(|row| row.quantity == quantity);
+    let rows = tables.measured(quantity);
     let mut noises: Vec<(f64, &str)> = rows
         .filter_map(|row| Some((row.condition.parse().ok()?, row.condition.as_str())))
         .collect();

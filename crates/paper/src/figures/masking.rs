@@ -78,7 +78,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
 }
 
 fn measured_conditions(study: &Study) -> Vec<String> {
-    let rows = study.measurements.iter().filter(|row| row.quantity == MASKING);
+    let rows = study.measured(MASKING);
     let mut conditions: Vec<String> = rows.map(|row| row.condition.clone()).collect();
     by_noise(&mut conditions);
     conditions

@@ -83,7 +83,7 @@ fn by_noise(
     let mut noises: Vec<String> = Vec::new();
     if let Some(tables) = results.study(study) {
         noises.extend(tables.conditions().into_iter().map(str::to_owned));
-        noises.extend(tables.measurements.iter().map(|row| row.condition.clone()));
+        noises.extend(tables.measurements().map(|row| row.condition.clone()));
     }
     let mut noises: Vec<(f64, String)> =
         noises.into_iter().filter_map(|c| Some((c.parse().ok()?, c))).collect();

@@ -43,7 +43,7 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
                 };
                 let mut values: Vec<(String, f64)> = Vec::new();
                 let mut conditions: Vec<&str> =
-                    study.measurements.iter().map(|row| row.condition.as_str()).collect();
+                    study.measurements().map(|row| row.condition.as_str()).collect();
                 conditions.sort_unstable();
                 conditions.dedup();
                 for condition in conditions {

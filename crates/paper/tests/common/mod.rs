@@ -149,10 +149,10 @@ pub fn write_study(
                     for point in 1..=study.points {
                         let update = from + (to - from) * point / study.points;
                         let early = 1.0 + 3.0 * (-(update as f64) / 120.0).exp();
+                        let value = if point == study.points { end } else { end * early };
                         let _ = writeln!(
                             curves,
-                            "{source},{arm},{condition},{update},{},done,{unit},",
-                            end * early
+                            "{source},{arm},{condition},{update},{value},done,{unit},"
                         );
                     }
                 }

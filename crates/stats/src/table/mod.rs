@@ -13,6 +13,7 @@
 
 #[cfg(feature = "parquet")]
 mod contain;
+mod observed;
 mod raw;
 #[cfg(feature = "parquet")]
 mod read_parquet;

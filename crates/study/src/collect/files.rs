@@ -28,14 +28,10 @@ impl Files {
         with_parquet: bool,
     ) -> Result<Self, StudyError> {
         let mut files = Self { files: BTreeMap::new() };
-        files.table(names::ENDPOINTS, &tables.endpoints, with_parquet)?;
-        files.table(names::CURVES, &tables.curves, with_parquet)?;
+        files.table(names::OBSERVATIONS, &tables.observations, with_parquet)?;
         files.table(names::UNITS, &tables.units, with_parquet)?;
         files.table(names::PROVENANCE, &tables.provenance, with_parquet)?;
         files.table(names::ANALYSIS, &tables.analysis, with_parquet)?;
-        if let Some(rows) = &tables.measurements {
-            files.table(names::MEASUREMENTS, rows, with_parquet)?;
-        }
         if !tables.plans.is_empty() {
             files.table(names::PLANS, &tables.plans, with_parquet)?;
         }

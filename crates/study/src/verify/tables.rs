@@ -6,8 +6,9 @@ use std::path::Path;
 use backcut_files::Hash;
 
 use backcut_evidence::ledger::{Ledger, Status};
+use backcut_evidence::tables::folder::{FORMER, observations};
 use backcut_evidence::tables::names;
-use backcut_evidence::tables::rows::{AnalysisRow, FreezeRow};
+use backcut_evidence::tables::rows::{AnalysisRow, FreezeRow, Observation};
 use serde_json::Value as Json;
 
 use super::{Folder, Verified};
@@ -15,13 +16,14 @@ use crate::collect::{Files, Results};
 use crate::error::StudyError;
 use crate::freezes::{Beside, freezes};
 use crate::plan::Plan;
-use crate::read_back::read;
-use crate::store::list;
+use crate::store::{list, read_table as read};
 use crate::study::{Study, draw_sources};
 
 /// Files that every study's tables have.
-const ALWAYS: [&str; 6] =
-    ["about.json", "analysis.csv", "curves.csv", "endpoints.csv", "provenance.csv", "units.csv"];
+const ALWAYS: [&str; 5] =
+    ["about.json", "analysis.csv", OBSERVATIONS, "provenance.csv", "units.csv"];
+/// Every number of a study. The version before had other tables for them.
+const OBSERVATIONS: &str = "observations.csv";
 /// What one file of checksums is called.
 const SUMS: &str = "SHA256SUMS";
 
@@ -35,13 +37,25 @@ pub(super) fn verify(path: &Path, folder: &Folder, verified: &mut Verified) {
     if !is_study {
         return;
     }
-    for name in ALWAYS.iter().filter(|name| !listed.contains(**name)) {
+    let former = is_former(&listed);
+    let needed = ALWAYS.iter().filter(|name| !(former && **name == OBSERVATIONS));
+    for name in needed.filter(|name| !listed.contains(**name)) {
         let file = path.join(name);
         verified.problem(format!("{}: {SUMS} does not list it", file.display()));
     }
     if let Err(error) = verify_study(path, folder, &listed, verified) {
         verified.problem(error);
     }
+}
+
+/// Whether the tables are those of the version before.
+fn is_former(listed: &BTreeSet<String>) -> bool {
+    !listed.contains(OBSERVATIONS) && listed.iter().any(|name| is_former_table(name))
+}
+
+fn is_former_table(name: &str) -> bool {
+    let name = name.split_once('.').map_or(name, |(name, _)| name);
+    FORMER.contains(&name)
 }
 
 /// The checksums of a folder's files, and that it holds no others; returns the names.
@@ -194,7 +208,14 @@ fn against(
             verify_rows(&file, &there, here, is_narrowed.then_some(results), first_form, verified);
             continue;
         }
-        if is_narrowed && name.starts_with(names::MEASUREMENTS) {
+        if name.starts_with(names::OBSERVATIONS) && (is_narrowed || is_former(listed)) {
+            let there = observations(path)?.unwrap_or_default();
+            let here = tables.observations.iter();
+            let is_told = |row: &&Observation| !is_narrowed || row.is_error();
+            if !there.iter().filter(is_told).eq(here.filter(is_told)) {
+                let what = format!("its numbers are not what {whose} give: collect it again");
+                verified.problem(format!("{}: {what}", path.display()));
+            }
             continue;
         }
         let there = backcut_files::read(&file).map_err(StudyError::io(&file))?;
@@ -210,7 +231,9 @@ fn against(
             verified.problem(format!("{}: {what}", file.display()));
         }
     }
-    for name in listed.iter().filter(|name| !files.contains_key(*name)) {
+    let is_known =
+        |name: &&String| files.contains_key(*name) || is_former(listed) && is_former_table(name);
+    for name in listed.iter().filter(|name| !is_known(name)) {
         verified.problem(format!("{}: the study has no such table", path.join(name).display()));
     }
     Ok(())

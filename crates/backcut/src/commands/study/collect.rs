@@ -22,7 +22,7 @@ pub struct Args {
     /// Write the tables into DIR/NAME [default: the results folder's tables/NAME]
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
-    /// Only findings of these parts in measurements.csv, as `all` for the whole policy
+    /// Only findings of these parts, as `all` for the whole policy
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     parts: Vec<String>,
     /// Write Parquet files beside the CSV files

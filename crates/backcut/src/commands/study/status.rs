@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use backcut_study::slurm::{folder, queue};
 use backcut_study::status::{UnitState, counts, states};
-use backcut_study::summary::{OutcomeSummary, Summary};
+use backcut_study::summary::Summary;
 use backcut_study::{Plan, Recorded, Store, Study, Tools, commit};
 use serde_json::json;
 
@@ -105,7 +105,7 @@ fn failures(study: &Study, plan: &Plan, store: &Store, states: &[UnitState]) -> 
         (0..states.len()).filter(|&u| states[u] == UnitState::Failed).collect();
     for &unit in failed.iter().take(20) {
         let summary = Summary::load(store, &plan.units[unit].id, Recorded::Failed).told()?;
-        if let OutcomeSummary::Failed { what } = summary.outcome {
+        if let Some(what) = summary.outcome.failure {
             outln!("  failed: {}: {what}", plan.words(study, unit as u32))?;
         }
     }

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use backcut_study::collect::Results;
 use backcut_study::status::{UnitState, counts, states_of};
-use backcut_study::summary::{OutcomeSummary, Summary};
 use backcut_study::{Plan, Store, Study, Tools, UnitId, commit, note};
 
 use super::{OUT, Target, load};
@@ -165,12 +164,10 @@ fn view(results: &Results) -> String {
 fn curves(results: &Results, text: &mut String) {
     let mut cells: BTreeMap<(u32, u32), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     for place in results.plan.places.iter().filter(|p| p.measured.is_none()) {
-        let summary = results.summaries[place.unit as usize].as_ref();
-        if let Some(Summary { outcome: OutcomeSummary::Trained { evaluations, .. }, .. }) = summary
-        {
-            let cell = cells.entry((place.arm, place.condition)).or_default();
-            for (update, mean) in evaluations {
-                cell.entry(*update).or_default().push(*mean);
+        if let Some(summary) = &results.summaries[place.unit as usize] {
+            for known in &summary.outcome.evaluations {
+                let cell = cells.entry((place.arm, place.condition)).or_default();
+                cell.entry(known.update).or_default().push(known.mean);
             }
         }
     }
@@ -207,9 +204,8 @@ fn failures(results: &Results, text: &mut String) {
     let failed = results.states.iter().enumerate().filter(|(_, s)| **s == UnitState::Failed);
     for (unit, _) in failed.take(5) {
         let words = results.plan.words(results.study, unit as u32);
-        if let Some(Summary { outcome: OutcomeSummary::Failed { what }, .. }) =
-            &results.summaries[unit]
-        {
+        let summary = results.summaries[unit].as_ref();
+        if let Some(what) = summary.and_then(|summary| summary.outcome.failure.as_ref()) {
             let _ = writeln!(text, "\nfailed: {words}\n  {what}");
         }
     }

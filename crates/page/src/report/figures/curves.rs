@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::draw::{Axis, Drawing, Key, Panel, Plot, PlotSpec, Series, range};
-use backcut_evidence::tables::rows::EvaluationRow;
+use backcut_evidence::tables::rows::Observation;
 use backcut_text::capital;
 
 use super::ErrorWords;
@@ -152,11 +152,11 @@ impl<'a> Panels<'a> {
 
     /// An arm that branches off another begins at that one's value of that update.
     fn curve(&self, line: &Line<'_>, condition: &str) -> Curve {
-        let rows = || self.study.curves.iter().filter(|r| r.condition == condition);
-        let is_own = |r: &&EvaluationRow| r.arm == line.arm && r.value.is_some();
+        let rows = || self.study.errors().filter(|r| r.condition == condition);
+        let is_own = |r: &&Observation| r.arm == line.arm && r.value.is_some();
         let own: BTreeSet<&str> = rows().filter(is_own).map(|r| r.source.as_str()).collect();
         let start = line.parent.and_then(|parent| Some((parent, self.start(line.arm)?)));
-        let begins = |row: &EvaluationRow| {
+        let begins = |row: &Observation| {
             start.is_some_and(|(parent, at)| row.arm == parent && row.update == at)
                 && own.contains(row.source.as_str())
         };

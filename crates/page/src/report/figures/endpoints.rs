@@ -43,8 +43,7 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     let mut data = Data::default();
     for condition in study.conditions() {
         for arm in study.arms_in_order() {
-            let is_planned =
-                study.endpoints.iter().any(|r| r.arm == arm && r.condition == condition);
+            let is_planned = study.endpoints().any(|r| r.arm == arm && r.condition == condition);
             if is_planned && !cells.iter().any(|(c, a, _)| (*c, *a) == (condition, arm)) {
                 data.gap(format!("{arm} at {condition}, of which no unit is done"));
             }

@@ -16,7 +16,7 @@ pub(crate) use quantity::quantities;
 use crate::draw::{Drawing, Palette, Series};
 
 use crate::report::error::ReportError;
-use crate::report::results::{Results, Study, distinct};
+use crate::report::results::{Results, Study};
 
 /// Every figure: its name and what it shows.
 pub const FIGURES: &[(&str, &str)] = &[
@@ -68,10 +68,7 @@ impl Results {
 impl Study {
     /// The arms, in the order in which the study names them.
     pub fn arms_in_order(&self) -> Vec<&str> {
-        let units = self.units.iter().map(|row| row.arm.as_str());
-        let endpoints = self.endpoints.iter().map(|row| row.arm.as_str());
-        let measured = self.measurements.iter().map(|row| row.arm.as_str());
-        distinct(units.chain(endpoints).chain(measured).filter(|arm| !arm.is_empty()))
+        self.arms.iter().map(String::as_str).collect()
     }
 
     /// What an error is called and measured in.

@@ -38,9 +38,9 @@ impl<'s> Quantity<'s> {
 pub fn quantities<'s>(results: &Results, study: &'s Study) -> Vec<Quantity<'s>> {
     let mut places: BTreeMap<(&str, Place<'_>), usize> = BTreeMap::new();
     let mut found: Vec<(&str, Place<'_>, BySource)> = Vec::new();
-    for row in &study.measurements {
+    for row in study.measurements() {
         let quantity = row.quantity.as_str();
-        let [cut, part] = [&row.cut, &row.part].map(|text| text.as_deref().unwrap_or_default());
+        let [cut, part] = [&row.of, &row.part].map(|text| text.as_deref().unwrap_or_default());
         let place: Place<'_> = [&row.condition, &row.arm, cut, part];
         let at = *places.entry((quantity, place)).or_insert_with(|| {
             found.push((quantity, place, BySource::default()));

@@ -32,7 +32,7 @@ impl Study {
 
     /// The conditions that have endpoints, as the study spells them: numbers first, in their order.
     pub fn conditions(&self) -> Vec<&str> {
-        in_order(self.endpoints.iter().map(|row| row.condition.as_str()))
+        in_order(self.endpoints().map(|row| row.condition.as_str()))
     }
 
     /// The values of a cell in this study's own tables.

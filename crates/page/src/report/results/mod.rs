@@ -45,7 +45,7 @@ impl Results {
         Ok(Self {
             studies,
             ledger: Ledger::open(&folder.join("ledger.jsonl"))?,
-            freezes: read::rows(&folder.join(format!("{}.csv", names::FREEZES)))?,
+            freezes: read::rows(folder, names::FREEZES)?,
             answers: Mutex::default(),
         })
     }
@@ -68,6 +68,11 @@ impl Results {
     /// What the ledger froze, with what became of it.
     pub fn freezes(&self) -> &[FreezeRow] {
         &self.freezes
+    }
+
+    /// Leaves intervals out from now on, for who asks what can be shown and looks at nothing.
+    pub fn leave_intervals_out(&self) {
+        self.answers().leave_intervals_out();
     }
 
     pub(crate) fn answers(&self) -> MutexGuard<'_, Answers> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backcut_evidence::tables::{Row, from_csv};
+use backcut_evidence::tables::{Row, folder};
 
 use crate::report::error::ReportError;
 
@@ -17,12 +17,7 @@ pub fn bytes(path: &Path) -> Result<Option<Vec<u8>>, ReportError> {
     }
 }
 
-/// The rows of a table; a file that does not exist has none.
-pub fn rows<R: Row>(path: &Path) -> Result<Vec<R>, ReportError> {
-    let Some(bytes) = bytes(path)? else { return Ok(Vec::new()) };
-    from_csv(&bytes).map_err(|error| ReportError::Table {
-        path: path.to_owned(),
-        row: error.row,
-        problem: crate::report::escape::plain(&error.problem),
-    })
+/// The rows of a table; one that does not exist has none.
+pub fn rows<R: Row>(folder: &Path, name: &str) -> Result<Vec<R>, ReportError> {
+    Ok(folder::rows(folder, name)?.unwrap_or_default())
 }

@@ -1,17 +1,17 @@
 //! The tables of one study.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use backcut_evidence::ledger::{Standing, Status};
 use backcut_evidence::tables::rows::{
-    AgreementRow, AnalysisRow, EvaluationRow, FindingRow, MeasurementRow, ProvenanceRow, UnitRow,
+    AgreementRow, AnalysisRow, ERROR, FindingRow, Observation, ProvenanceRow, UnitRow,
 };
-use backcut_evidence::tables::{Judgement, UnitState};
+use backcut_evidence::tables::{Judgement, UnitState, folder, names};
 
 use super::about;
-use super::cells::canonical_condition;
-use super::read::{self, rows};
+use super::cells::{canonical_condition, distinct};
+use super::read;
 use crate::report::error::ReportError;
 
 /// A contrast as the study judged it.
@@ -196,14 +196,10 @@ pub(super) type Cells = BTreeMap<(String, String), SourceValues>;
 pub struct Study {
     /// The folder's name.
     pub name: String,
-    /// Errors at the last update.
-    pub endpoints: Vec<EvaluationRow>,
-    /// Errors along training.
-    pub curves: Vec<EvaluationRow>,
+    /// Every number.
+    pub observations: Vec<Observation>,
     /// Contrasts.
     pub analysis: Vec<Judged>,
-    /// Measurements.
-    pub measurements: Vec<MeasurementRow>,
     /// Units of work.
     pub units: Vec<UnitRow>,
     /// Where results come from.
@@ -213,15 +209,21 @@ pub struct Study {
     /// Facts about the run, flattened.
     pub about: Vec<(String, String)>,
     pub(super) cells: Cells,
-    /// Places of a quantity's rows among the measurements.
-    places: BTreeMap<String, Vec<usize>>,
+    /// Where the rows of a quantity are.
+    places: HashMap<String, Vec<usize>>,
+    /// Where the last error of every source, arm and condition is.
+    ends: Vec<usize>,
+    /// Every arm, in the order in which units, end points and measurements name them.
+    pub(in crate::report) arms: Vec<String>,
 }
 
-const TABLES: [&str; 8] = [
-    "endpoints.csv",
-    "measurements.csv",
-    "analysis.csv",
-    "units.csv",
+const TABLES: [&str; 9] = [
+    names::OBSERVATIONS,
+    // The version before had these in its place.
+    folder::FORMER[0],
+    folder::FORMER[2],
+    names::ANALYSIS,
+    names::UNITS,
     AGREEMENT,
     ORDERINGS,
     COST,
@@ -229,73 +231,88 @@ const TABLES: [&str; 8] = [
 ];
 
 /// What `backcut measure streams --out` writes.
-const STREAMS: &str = "streams.csv";
+const STREAMS: &str = "streams";
 
 /// What `backcut measure cost --out` writes; a cost belongs to no condition.
-const COST: &str = "cost.csv";
+const COST: &str = "cost";
 
 /// What `backcut measure analytic --out` writes: shares of pairs with their intervals over seeds.
-const AGREEMENT: &str = "analytic_agreement.csv";
+const AGREEMENT: &str = "analytic_agreement";
 
 /// What `backcut measure orderings --out` writes: the same with intervals over sources.
-const ORDERINGS: &str = "orderings.csv";
+const ORDERINGS: &str = "orderings";
 
 /// Whether a folder holds a study.
 pub(super) fn holds_a_study(folder: &Path) -> bool {
-    TABLES.iter().any(|table| folder.join(table).is_file())
+    TABLES.iter().any(|table| folder.join(format!("{table}.csv")).is_file())
 }
 
 impl Study {
     pub(super) fn open(name: String, folder: &Path) -> Result<Self, ReportError> {
-        let endpoints: Vec<EvaluationRow> = rows(&folder.join("endpoints.csv"))?;
+        let mut observations = folder::observations(folder)?.unwrap_or_default();
+        let ends = ends(&observations).map_err(|problem| {
+            let path = folder.join("observations.csv");
+            ReportError::Table { path, row: 0, problem }
+        })?;
         let mut cells = Cells::new();
-        for row in &endpoints {
+        for row in ends.iter().map(|end| &observations[*end]) {
             let place = (row.arm.clone(), canonical_condition(&row.condition));
-            let cell = cells.entry(place).or_default();
             let value = row.value.filter(|_| row.state == UnitState::Done);
-            if cell.insert(row.source.clone(), value).is_some() {
-                let problem = format!(
-                    "source {}, arm {} and condition {} appear twice",
-                    row.source, row.arm, row.condition
-                );
-                let path = folder.join("endpoints.csv");
-                return Err(ReportError::Table { path, row: 0, problem });
-            }
+            cells.entry(place).or_default().insert(row.source.clone(), value);
         }
-        let judged: Vec<AnalysisRow> = rows(&folder.join("analysis.csv"))?;
+        let judged: Vec<AnalysisRow> = read::rows(folder, names::ANALYSIS)?;
         let mut judged: Vec<Judged> = judged.into_iter().map(Judged::from).collect();
         for (file, over) in [(AGREEMENT, "seeds"), (ORDERINGS, "sources")] {
-            let agreements: Vec<AgreementRow> = rows(&folder.join(file))?;
+            let agreements: Vec<AgreementRow> = read::rows(folder, file)?;
             judged.extend(agreements.into_iter().map(|row| Judged::of_agreement(row, over)));
         }
-        let mut measurements: Vec<MeasurementRow> = rows(&folder.join("measurements.csv"))?;
-        measurements.extend(costs(&folder.join(COST))?);
-        let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (place, row) in measurements.iter().enumerate() {
+        observations.extend(costs(folder)?);
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, row) in observations.iter().enumerate() {
             match places.get_mut(&row.quantity) {
                 Some(known) => known.push(place),
                 None => drop(places.insert(row.quantity.clone(), vec![place])),
             }
         }
+        let units: Vec<UnitRow> = read::rows(folder, names::UNITS)?;
+        let of_ends = ends.iter().map(|end| &observations[*end]);
+        let named = units.iter().map(|row| row.arm.as_str());
+        let named = named.chain(of_ends.chain(&observations).map(|row| row.arm.as_str()));
+        let arms = distinct(named.filter(|arm| !arm.is_empty()));
         Ok(Self {
+            arms: arms.into_iter().map(str::to_owned).collect(),
             places,
-            curves: rows(&folder.join("curves.csv"))?,
+            ends,
+            observations,
             analysis: judged,
-            measurements,
-            units: rows(&folder.join("units.csv"))?,
-            provenance: rows(&folder.join("provenance.csv"))?,
+            units,
+            provenance: read::rows(folder, names::PROVENANCE)?,
             extras: extras(folder)?,
             about: about::facts(&folder.join("about.json"))?,
             name,
-            endpoints,
             cells,
         })
     }
 
-    /// The rows of a measured quantity, in the order of the table.
-    pub fn measured(&self, quantity: &str) -> impl Iterator<Item = &MeasurementRow> {
+    /// The rows of a quantity, in the order of the table.
+    pub fn measured(&self, quantity: &str) -> impl Iterator<Item = &Observation> {
         let places = self.places.get(quantity).map_or(&[][..], Vec::as_slice);
-        places.iter().map(|place| &self.measurements[*place])
+        places.iter().map(|place| &self.observations[*place])
+    }
+
+    /// Errors along training.
+    pub fn errors(&self) -> impl Iterator<Item = &Observation> {
+        self.measured(ERROR).filter(|row| row.is_error())
+    }
+
+    /// The last error of every source, arm and condition.
+    pub fn endpoints(&self) -> impl Iterator<Item = &Observation> {
+        self.ends.iter().map(|end| &self.observations[*end])
+    }
+
+    /// What was measured at kept states.
+    pub fn measurements(&self) -> impl Iterator<Item = &Observation> {
+        self.observations.iter().filter(|row| !row.is_error())
     }
 
     /// A fact about the run.
@@ -310,7 +327,7 @@ impl Study {
             *states.entry(unit.state.word()).or_default() += 1;
         }
         if self.units.is_empty() {
-            for row in &self.endpoints {
+            for row in self.endpoints() {
                 *states.entry(row.state.word()).or_default() += 1;
             }
         }
@@ -318,32 +335,56 @@ impl Study {
     }
 }
 
-/// Costs of one update as measurements at no condition in particular.
-fn costs(path: &Path) -> Result<Vec<MeasurementRow>, ReportError> {
-    let findings: Vec<FindingRow> = rows(path)?;
+/// The last error of every place, in the order of first appearance.
+fn ends(rows: &[Observation]) -> Result<Vec<usize>, String> {
+    let mut known: HashMap<[&str; 3], usize> = HashMap::new();
+    let mut ends: Vec<usize> = Vec::new();
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.is_error()) {
+        let at = *known.entry([&row.source, &row.arm, &row.condition]).or_insert(ends.len());
+        let Some(end) = ends.get_mut(at) else {
+            ends.push(index);
+            continue;
+        };
+        match row.update.cmp(&rows[*end].update) {
+            std::cmp::Ordering::Less => {}
+            std::cmp::Ordering::Equal => {
+                return Err(format!(
+                    "source {}, arm {} and condition {} appear twice at update {}",
+                    row.source, row.arm, row.condition, row.update
+                ));
+            }
+            std::cmp::Ordering::Greater => *end = index,
+        }
+    }
+    Ok(ends)
+}
+
+/// Costs of one update as observations at no condition in particular.
+fn costs(folder: &Path) -> Result<Vec<Observation>, ReportError> {
+    let findings: Vec<FindingRow> = read::rows(folder, COST)?;
     // The rows over all states repeat the others.
     let of_states = findings.into_iter().filter(|row| row.checkpoint != "all");
-    let measurement = |row: FindingRow| MeasurementRow {
+    let observation = |row: FindingRow| Observation {
         source: row.checkpoint,
         arm: String::new(),
         condition: "any".to_owned(),
         update: 0,
         quantity: row.quantity,
-        cut: Some(row.cut),
+        of: Some(row.cut).filter(|cut| !cut.is_empty()),
         part: Some(row.part),
         value: row.value.map(|value| value.0),
         note: row.note,
         state: UnitState::Done,
         unit: String::new(),
     };
-    Ok(of_states.map(measurement).collect())
+    Ok(of_states.map(observation).collect())
 }
 
 /// Tables that only some studies have.
 const EXTRAS: [(&str, &str); 3] = [
     ("plans.csv", "How many sources a noninferiority study would need"),
     ("comparisons.csv", "Endpoints of unpaired sources compared"),
-    (STREAMS, "Inputs of two sampling streams compared"),
+    ("streams.csv", "Inputs of two sampling streams compared"),
 ];
 
 fn extras(folder: &Path) -> Result<Vec<Extra>, ReportError> {

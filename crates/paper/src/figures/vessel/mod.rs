@@ -10,7 +10,7 @@ mod noise;
 mod placement;
 
 use backcut_evidence::tables::UnitState;
-use backcut_evidence::tables::rows::MeasurementRow;
+use backcut_evidence::tables::rows::Observation;
 use backcut_page::draw::{Axis, Drawing, Plot, PlotSpec, Series, range};
 use backcut_page::report::ReportError;
 use backcut_page::report::data::Data;
@@ -58,11 +58,11 @@ struct Which<'a> {
 }
 
 /// Rows with a value, in the order of the table.
-fn rows<'s>(study: &'s Study, which: Which<'_>) -> Vec<(&'s MeasurementRow, f64)> {
-    let fits = |row: &&MeasurementRow| {
+fn rows<'s>(study: &'s Study, which: Which<'_>) -> Vec<(&'s Observation, f64)> {
+    let fits = |row: &&Observation| {
         row.state == UnitState::Done
             && row.arm == which.arm
-            && row.cut.as_deref().unwrap_or_default() == which.cut
+            && row.of.as_deref().unwrap_or_default() == which.cut
             && which.update.is_none_or(|update| update == row.update)
     };
     let rows = study.measured(which.quantity).filter(fits);
@@ -70,7 +70,7 @@ fn rows<'s>(study: &'s Study, which: Which<'_>) -> Vec<(&'s MeasurementRow, f64)
 }
 
 /// The part of a row.
-fn part(row: &MeasurementRow) -> &str {
+fn part(row: &Observation) -> &str {
     row.part.as_deref().unwrap_or_default()
 }
 
