@@ -278,7 +278,7 @@ fn tables_whose_records_are_gone_are_not_sound() {
         fs::remove_file(record).unwrap();
     }
     let said = desk.ends(1, "study verify out");
-    assert!(said.contains("observations.csv: line 5 is not what the records give"), "{said}");
+    assert!(said.contains("observations.csv: line 2 is not what the records give"), "{said}");
     assert!(said.contains("note: study s: 0 of 8 units have a record"), "{said}");
 }
 

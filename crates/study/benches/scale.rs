@@ -131,9 +131,9 @@ fn collecting(folder: &Path) {
     let (read, results) = least(|| Results::read(&study, &plan, &store).unwrap());
     let (made, tables) = least(|| results.tables(&store, &[]).unwrap());
     let (written, _) = least(|| {
-        let evaluations = [&tables.endpoints, &tables.curves].map(|rows| to_csv(rows).unwrap());
+        let numbers = to_csv(&tables.observations).unwrap();
         let units = [to_csv(&tables.units).unwrap(), to_csv(&tables.provenance).unwrap()];
-        (evaluations, units, to_csv(&tables.analysis).unwrap())
+        (numbers, units, to_csv(&tables.analysis).unwrap())
     });
     let count = plan.units.len();
     say(&format!("collecting {count} results: reading"), read, "");
