@@ -8,6 +8,7 @@ mod common;
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
+use backcut_evidence::tables::rows::Observation;
 use backcut_study::collect::{Results, write};
 use backcut_study::record::Record;
 use backcut_study::replay::CameOut;
@@ -38,14 +39,15 @@ fn answers_become_tables_and_verdicts() {
     assert_eq!((tally.computed, tally.failed), (8, 0));
     let tables = place.tables(&study, &plan);
     let value = |arm: &str, source: &str| {
-        let row = tables.endpoints.iter().find(|r| r.arm == arm && r.source == source).unwrap();
+        let is_it = |r: &&Observation| r.is_error() && r.arm == arm && r.source == source;
+        let row = tables.observations.iter().rfind(is_it).unwrap();
         (row.update, row.value.unwrap())
     };
     assert_eq!(value("full", "3"), (20, 0.3));
     assert_eq!(value("cut", "4"), (20, 8.4));
-    assert_eq!(tables.curves.len(), 16, "the point at 5 and the end");
-    assert!(tables.curves.iter().any(|r| r.update == 5 && r.value == Some(100.0)));
-    let found = tables.measurements.as_ref().unwrap();
+    let (errors, found): (Vec<_>, Vec<_>) = tables.observations.iter().partition(|r| r.is_error());
+    assert_eq!(errors.len(), 16, "the point at 5 and the end");
+    assert!(errors.iter().any(|r| r.update == 5 && r.value == Some(100.0)));
     assert_eq!(found.len(), 8);
     assert!(found.iter().any(|r| r.arm == "cut" && r.quantity == "norm" && r.value == Some(9.0)));
     let means: Vec<f64> = tables.analysis.iter().map(|row| row.mean.unwrap()).collect();
@@ -186,9 +188,10 @@ fn failures_are_outcomes_with_their_last_words() {
     let place = Place::new(STUDY, "exit 1");
     let (_, study, plan) = place.run().unwrap();
     let tables = place.tables(&study, &plan);
-    assert!(tables.endpoints.iter().all(|row| row.value.is_none() && row.note.contains("code 1")));
+    let is_failure =
+        |row: &Observation| row.is_error() && row.value.is_none() && row.note.contains("code 1");
+    assert!(tables.observations.iter().all(is_failure));
     assert!(tables.analysis.iter().all(|row| row.mean.is_none()));
-    assert!(tables.measurements.is_none());
     // Cured, by something that is no declared file.
     fs::write(place.path("unit.sh"), SCRIPT).unwrap();
     assert!(place.run().unwrap_err().to_string().contains("differs from what was run"));
