@@ -64,36 +64,27 @@ stepped.defvjp(lambda axis, x, source, share: (x, (source, share)), _stepped_bwd
 
 
 @jax.custom_vjp
-def noted(x: Any, place: Any) -> Any:
-    """The tree `x`; the length of its credit is what a gradient at `place` (a zero) says."""
+def noted(x: Any, place: Any, is_lifted: Any = False) -> Any:
+    """The tree `x`; the length of its credit is what a gradient at `place` (a zero) says. Where lifted, credit goes on
+    with a largest entry of about one: then no path is too long for a float, and what is zero has no path."""
     return x
 
 
-def length(credit: Any) -> Any:
-    """Of a tree, by its largest entry: squares of small numbers vanish."""
-    leaves = [jnp.abs(leaf) for leaf in jax.tree_util.tree_leaves(credit) if leaf.dtype != jax.dtypes.float0]
-    largest = jnp.stack([leaf.max(initial=0).astype(float) for leaf in leaves]).max() if leaves else jnp.zeros(())
-    unit = jnp.where((largest > 0) & jnp.isfinite(largest), largest, 1)
-    total = sum(((leaf.astype(float) / unit)**2).sum() for leaf in leaves)
-    return unit * jnp.sqrt(total) if leaves else largest
-
-
-noted.defvjp(lambda x, place: (x, place), lambda place, credit: (credit, length(credit).astype(place.dtype)))
-
-
-@jax.custom_vjp
-def lifted(x: Any, is_lifted: Any) -> Any:
-    """The tree `x`; where lifted, its credit goes on with entries of about one: no path is too long for a float."""
-    return x
-
-
-def _lifted_bwd(is_lifted: Any, credit: Any) -> Any:
+def _noted_bwd(kept: Any, credit: Any) -> Any:
+    place, is_lifted = kept
     leaves = [leaf for leaf in jax.tree_util.tree_leaves(credit) if leaf.dtype != jax.dtypes.float0]
-    largest = jnp.stack([jnp.abs(leaf).max(initial=0).astype(float) for leaf in leaves]).max()
-    _, exponent = jnp.frexp(jnp.where(jnp.isfinite(largest), largest, 1))
-    by = jnp.where(is_lifted & (largest > 0), -exponent, 0)
-    up = lambda leaf: leaf if leaf.dtype == jax.dtypes.float0 else jnp.ldexp(leaf, by).astype(leaf.dtype)
-    return jax.tree_util.tree_map(up, credit), None
+    largest = jnp.max(jnp.stack([jnp.abs(leaf).max(initial=0).astype(place.dtype) for leaf in leaves]))
+    # By the largest entry, for squares of small numbers vanish.
+    unit = jnp.where(largest > 0, jnp.clip(largest, *(float(x) for x in _range(place.dtype))), 1)
+    length = unit * jnp.sqrt(sum(((leaf.astype(place.dtype) / unit)**2).sum() for leaf in leaves))
+    by = jnp.where(is_lifted, 1 / unit, 1)
+    up = lambda leaf: leaf if leaf.dtype == jax.dtypes.float0 else leaf * by.astype(leaf.dtype)
+    return jax.tree_util.tree_map(up, credit), length, None
 
 
-lifted.defvjp(lambda x, is_lifted: (x, is_lifted), _lifted_bwd)
+def _range(kind: Any) -> tuple[Any, Any]:
+    """Numbers that have an inverse."""
+    return jnp.finfo(kind).tiny * 4, jnp.finfo(kind).max / 4
+
+
+noted.defvjp(lambda x, place, is_lifted: (x, (place, is_lifted)), _noted_bwd)

@@ -6,20 +6,21 @@ under every cut, bit by bit.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from . import _jax_edges as edge
 from ._backcut import Error
 from ._compare import Comparison, Optimizer, compare
 from ._cut import Cut, memory_cut
 from ._jax_trees import called, named, updates
 from ._reach import Reach
-from .jax_switches import Switches, switches
+from .jax_switches import Switches, evaluated, opened, switches
 from .jax_tape import Tape, replay, undeclared
 
 __all__ = ["Cache", "Switches", "Tape", "adam_state", "carry", "gradients", "measure", "named", "reach", "replay",
@@ -160,17 +161,6 @@ def carry(cut: str | Cut, h: Any, t: Any, project: Callable[[Any], Any] | None =
     return handed if project is None else project(handed)
 
 
-@contextmanager
-def _open_stops() -> Iterator[None]:
-    """What is differentiated here passes `stop_gradient` as if it were not there."""
-    rules, stop_p = jax.interpreters.ad.primitive_jvps, jax._src.ad_util.stop_gradient_p
-    own, rules[stop_p] = rules[stop_p], lambda primals, tangents: (primals[0], tangents[0])
-    try:
-        yield
-    finally:
-        rules[stop_p] = own
-
-
 def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | None = None,
           updates: Sequence[int] = ()) -> Reach:
     """How far each step's loss reaches into stored states.
@@ -202,27 +192,35 @@ def reach(losses: Callable[[Callable[[str, Any, Any], Any]], Any], steps: int | 
         raise Error(f"updates that begin at {list(updates)} of {rows} steps\n"
                     "hint: name the first step of every update but the first, in order")
     count = steps or rows
-    zeros = {name: jnp.zeros((count, *shape.shape), shape.dtype) for name, shape in shapes.items()}
+    zeros = {name: jnp.zeros(count) for name in shapes}
 
-    def moved(shift: dict[str, Any]) -> Any:
-        return losses(lambda name, t, x: x + shift[name][t])
+    def noted(places: dict[str, Any], is_lifted: Any) -> Any:
+        return losses(lambda name, t, x: edge.noted(x, places[name][t], is_lifted))
 
-    slopes = jax.jit(jax.jacrev(moved))(zeros)
-    found = {}
-    for name in shapes:
-        flat = np.asarray(slopes[name], np.float64).reshape(made.shape[0], count, -1)
-        norms = np.sqrt((flat**2).sum(-1))
+    program = jax.make_jaxpr(noted)(zeros, jnp.asarray(False))
+    # One loss after another: the whole Jacobian would be as large as steps times steps times states.
+    @partial(jax.jit, static_argnums=0)
+    def lengths(is_open: bool, is_lifted: Any) -> Any:
+        run = opened if is_open else evaluated
+        of = lambda places: run(program, *jax.tree_util.tree_leaves(places), is_lifted)[0]
+        _, back = jax.vjp(of, zeros)
+        return jax.lax.map(lambda t: back((jnp.arange(rows) == t).astype(made.dtype))[0], jnp.arange(rows))
+
+    tables = lambda *how: {name: np.asarray(x, np.float64) for name, x in lengths(*how).items()}
+    plain, lifted, whole = tables(False, False), tables(False, True), tables(True, True)
+    drawn = np.random.default_rng(0)
+    found, reads = {}, {}
+    for name, shape in shapes.items():
+        # Credit that is not zero, and smaller or larger than its type holds.
+        odd = np.where(lifted[name] > 0, np.nextafter(0.0, 1.0), 0.0)
+        norms = np.where(np.isnan(plain[name]), np.inf, np.where(plain[name] > 0, plain[name], odd))
         found[name] = np.where(np.tri(*norms.shape, dtype=bool) | (norms > 0), norms, np.nan)
-    # Whether the forward reads a state is asked twice: with open stops, and by changing it.
-    with _open_stops():
-        opened = jax.jit(jax.jacrev(lambda zeros: moved(zeros)))(zeros)
-    base, drawn = jax.jit(moved)(zeros), np.random.default_rng(0)
-
-    def read(name: str, shape: Any) -> Any:
         other = jnp.asarray(drawn.normal(size=shape.shape), shape.dtype)
-        changed = lambda j: moved({**zeros, name: zeros[name].at[j].set(other)}) != base
-        told = np.asarray(jax.jit(lambda: jax.lax.map(changed, jnp.arange(count)))()).T
-        return told | (np.asarray(opened[name]) != 0).reshape(rows, count, -1).any(-1)
 
-    reads = {name: np.where(np.isnan(found[name]), np.nan, read(name, shape)) for name, shape in shapes.items()}
+        def changed(j: Any, name: str = name, other: Any = other) -> Any:
+            return losses(lambda own, t, x: jnp.where(t == j, x + other, x) if own == name else x)
+        # The last one changes nothing: the same program's bits for the rest to be held to.
+        each = np.asarray(jax.jit(lambda changed=changed: jax.lax.map(changed, jnp.arange(count + 1).at[-1].set(-2)))())
+        told = (each[:-1] != each[-1]).T
+        reads[name] = np.where(np.isnan(found[name]), np.nan, told | (whole[name] != 0))
     return Reach(found, tuple(updates), reads=reads, smallest=float(jnp.finfo(made.dtype).tiny))

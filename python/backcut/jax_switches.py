@@ -103,15 +103,15 @@ def switches(loss: Callable[..., Any], params: Any, *args: Any, tx: Any = None, 
     gates = {site: i for i, site in enumerate(wanted)}
 
     @jax.jit
-    def opened(gate: Any) -> Any:
+    def slope(gate: Any) -> Any:
         def run(params: Any) -> Any:
             return _evaluated(closed.jaxpr, closed.consts, jax.tree_util.tree_leaves((params, *args)), gate, gates)[0]
         return jax.grad(run)(params)
 
     gradients = {CLOSED: jax.jit(jax.grad(loss))(params, *args)}
     for site, i in gates.items():
-        gradients[known[site]] = opened(jnp.zeros(len(gates)).at[i].set(1.0))
-    shut = opened(jnp.zeros(len(gates)))
+        gradients[known[site]] = slope(jnp.zeros(len(gates)).at[i].set(1.0))
+    shut = slope(jnp.zeros(len(gates)))
     silent = tuple(known[site] for site in gates if not _off(shut, gradients[known[site]]))
     theta = widened(params)
     found = {arm: widened(tree) for arm, tree in gradients.items()}
@@ -200,6 +200,18 @@ def _evaluated(jaxpr: Any, consts: Sequence[Any], values: Sequence[Any], gate: A
         with eqn.ctx.manager:
             known.update(zip(eqn.outvars, _result(eqn, [read(var) for var in eqn.invars], gate, gates)))
     return [read(var) for var in jaxpr.outvars]
+
+
+def evaluated(program: Any, *values: Any) -> list[Any]:
+    """What a traced program gives."""
+    return _evaluated(program.jaxpr, program.consts, values, None, {})
+
+
+def opened(program: Any, *values: Any) -> list[Any]:
+    """The same, with no stop on the way of its credit. JAX's own rules stay as they are: it remembers what they
+    made of a jitted function."""
+    sites = dict.fromkeys(_count(program.jaxpr, {}), 0)
+    return _evaluated(program.jaxpr, program.consts, values, jnp.ones(1), sites)
 
 
 def _result(eqn: Any, values: list[Any], gate: Any, gates: dict[Any, int]) -> list[Any]:

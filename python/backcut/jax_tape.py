@@ -217,7 +217,7 @@ class Tape:
             shares = [self._of(side)[which] for side in sides for which in ("stored", "far")]
             seen = _attention(scale, q, k, v, far_k, far_v, mask, *shares)
         if self._places is not None:
-            return jax.vmap(edge.noted, (-3, 0), -3)(seen, self._places[name])
+            return jax.vmap(lambda x, place: edge.noted(x, place, False), (-3, 0), -3)(seen, self._places[name])
         self._mark(name)
         return seen
 
@@ -256,7 +256,7 @@ class Tape:
 
     def _noted(self, name: str, tree: Any, t: Any) -> Any:
         if self._places is not None:
-            return edge.noted(tree, _at(self._places[name], t, self.steps, before=0.0, beyond=0.0))
+            return edge.noted(tree, _at(self._places[name], t, self.steps, before=0.0, beyond=0.0), False)
         self._mark(name)
         return tree
 

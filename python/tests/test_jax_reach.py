@@ -154,3 +154,53 @@ def test_a_window_has_no_name_but_words():
     found.check("FF", window=3)
     with pytest.raises(backcut.Error, match="can not be seen"):
         found.check("FF")
+
+
+def test_what_is_smaller_than_a_float_is_not_zero():
+    """A plain network over 256 steps: its gradient is below the smallest single after some hundred steps."""
+    steps, w = 256, 0.4 * np.random.default_rng(1).normal(size=(4, 4)) / 2
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(steps, 4)), jnp.float32)
+
+    def losses(store, cut="FF"):
+        def step(h, at):
+            t, x = at
+            h = store("h", t, jnp.tanh(x + jnp.asarray(w, jnp.float32) @ carry(cut, h, t - 1)))
+            return h, (h**2).sum()
+        return jax.lax.scan(step, jnp.zeros(4), (jnp.arange(steps), x))[1]
+    found = reach(losses)
+    assert found.words() == "full at `h`" and found.states["h"][255, 0] < 1e-45
+    assert found.states["h"][255, 254] > 1e-3
+    found.check("FF")
+    assert reach(lambda store: losses(store, "SEG-100")).words() == "SEG-100 at `h`"
+
+
+def test_the_end_of_an_episode_is_no_cut():
+    """A state that is reset where an episode ends, as recurrent PPO has it."""
+    def losses(store, stop=lambda h: h):
+        ends = jnp.asarray([t % 5 == 4 for t in range(STEPS)])
+        def step(h, at):
+            t, x, is_first = at
+            h = store("h", t, jnp.tanh(x + W @ jnp.where(is_first, 0.0, stop(h))))
+            return h, (h**2).sum()
+        first = jnp.concatenate([jnp.ones(1, bool), ends[:-1]])
+        return jax.lax.scan(step, jnp.zeros(3), (jnp.arange(STEPS), X, first))[1]
+    found = reach(losses)
+    assert found.words().startswith("nothing is cut where the forward reads it; the forward starts anew at step 5, 10")
+    with pytest.raises(backcut.Error):
+        found.check("SEG-5")
+    cut = reach(lambda store: losses(store, jax.lax.stop_gradient))
+    assert cut.verdict("h").cut is None and "starts anew" in cut.words()
+
+
+def test_looking_leaves_what_was_jitted_as_it_was():
+    cell = jax.jit(lambda h, x: jnp.tanh(jax.lax.stop_gradient(h) @ W + x))
+
+    def losses(store, x=X):
+        h, found = jnp.ones(3), []
+        for t in range(4):
+            h = store("h", t, cell(cell(h, x[t]), x[t]))
+            found.append((h**2).sum())
+        return jnp.stack(found)
+    assert reach(losses).words() == "own step only (F_SG or FD) at `h`"
+    wanted = jax.grad(lambda x: sum((jnp.tanh(jax.lax.stop_gradient(h) @ W + x)**2).sum() for h in [jnp.ones(3)]))(X[0])
+    assert (jax.grad(lambda x: (cell(jnp.ones(3), x)**2).sum())(X[0]) == wanted).all()
