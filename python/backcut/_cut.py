@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 
 from . import _backcut
 
@@ -39,6 +40,7 @@ class Cut:
         return not self.is_near(t, t + 1)
 
 
+@lru_cache(maxsize=64)
 def memory_cut(cut: str | Cut) -> Cut:
     """A cut of memory alone: how far credit goes through states is not for a memory to decide."""
     cut = Cut(cut)

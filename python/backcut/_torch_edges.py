@@ -230,6 +230,19 @@ class Edge(Function):
         return (g if plan is None or g is None else plan.crossed(crossing, serial, g)), None, None, None
 
 
+class Scaled(Function):
+    """The value itself, with a share of its credit."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, share: float) -> torch.Tensor:
+        ctx.share = share
+        return x.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return grads[0] * ctx.share, None
+
+
 class Read(Function):
     """Entries of a cache, stacked. The credit of each goes to its two sides as the plan says."""
 

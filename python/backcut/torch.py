@@ -16,7 +16,9 @@ from ._backcut import Error
 from ._compare import Comparison, Optimizer, Unlike, compare
 from ._cut import Cut, memory_cut
 from ._step import Clip, steps
+from ._tape import mapped
 from ._torch_arms import arms as arms
+from ._torch_edges import Scaled
 from ._torch_forbid import edge as edge
 from ._torch_reach import reach as reach
 from ._torch_stored import rechunked as rechunked
@@ -209,12 +211,12 @@ class Cache:
 
 
 def _shared(cut: Cut, x: torch.Tensor) -> torch.Tensor:
-    return x.detach() + cut.share * (x - x.detach()) if cut.share else x.detach()
+    return Scaled.apply(x, cut.share) if cut.share else x.detach()  # type: ignore[no-any-return]
 
 
 def carry(cut: str | Cut, h: Any, t: int, project: Callable[[Any], Any] | None = None) -> Any:
-    """What step `t + 1` may see of the recurrent state `h` that step `t` hands on: the state itself (a tensor or
-    a tuple of them), or with `project` what its recurrent weights make of it.
+    """What step `t + 1` may see of the recurrent state `h` that step `t` hands on: the state itself (a tensor, or any
+    tree of them), or with `project` what its recurrent weights make of it.
 
     `FD` makes that projection (the product with recurrent weights, without their bias) a constant, so it needs
     `project`; under every other cut weights receive credit
@@ -226,9 +228,9 @@ def carry(cut: str | Cut, h: Any, t: int, project: Callable[[Any], Any] | None =
             raise Error("FD makes a constant of what recurrent weights make of a state\n"
                         "hint: give `project`, or use F_SG, which stops at the state itself")
         made = project(h)
-        if t < 0:  # what stands before the first step was stored by none
-            return made
-        return tuple(x.detach() for x in made) if isinstance(made, tuple) else made.detach()
+        # What stands before the first step was stored by none.
+        return made if t < 0 else mapped(made, "h", lambda x, _: x.detach())
     if cut.segment is not None and cut.ends(t):
-        h = tuple(_shared(cut, x) for x in h) if isinstance(h, tuple) else _shared(cut, h)
+        stopped = lambda x, _: _shared(cut, x) if isinstance(x, torch.Tensor) else x
+        h = _shared(cut, h) if isinstance(h, torch.Tensor) else mapped(h, "h", stopped)
     return h if project is None else project(h)

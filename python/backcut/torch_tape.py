@@ -25,9 +25,10 @@ from ._step import Clip, steps
 from ._tape import Kind, Lanes, mapped
 from ._torch_edges import Attention, Crossing, Edge, Plan, Read, Record
 from ._torch_graph import Marks, Undeclared, closed, ways
+from ._torch_map import EdgeMap, Gates, edge_map
 
 # Up to so many numbers in what an edge carries, lanes side by side are faster than one backward after another.
-_SMALL = 2048
+_SMALL = 1 << 14
 
 
 def tensors_of(model: Any) -> dict[str, torch.Tensor]:
@@ -153,7 +154,7 @@ class Tape:
             raise Error(f"step {t} reads `{name}` of step {missing[0] if missing else t}, which stored nothing\n"
                         "hint: store(name, n, project, t) comes first, at every step")
         sides = [entries[j] for j in wanted]
-        self._sizes.append(sides[-1][0].numel())
+        self._sizes.append(sides[-1][0].numel() * len(sides))
         self.record.reads[name, t] = wanted
         has_far = [far for _, far in sides if far is not None]
         return _read(self.record, name, t, axis, wanted, *(near for near, _ in sides), *has_far)  # type: ignore[no-any-return]
@@ -178,7 +179,7 @@ class Tape:
                         "hint: give every attention a name of its own")
         self.record.parallel[f"{name}.values"] = steps
         self.record.see(steps - 1)
-        self._sizes.append(near[0].numel() // steps)
+        self._sizes.append(near[0].numel())
         if mask is not None:
             lower = torch.ones(steps, steps, dtype=torch.bool, device=q.device).tril()
             mask = mask & lower if mask.dtype == torch.bool else mask.masked_fill(~lower, -torch.inf)
@@ -342,6 +343,21 @@ class Tape:
         length, lost = (float(sum(column)) ** 0.5 for column in zip(*squares))
         pairs = tuple(dict.fromkeys((way.t, way.j) for way in found))
         return Undeclared(lost / length if length else 0.0, pairs, found[0].node.name()), ""
+
+
+    def without(self, loss: torch.Tensor, model: Any, edges: Iterable[tuple[str, int, int]]) -> dict[str, torch.Tensor | None]:
+        """The gradient with single edges closed: of each its name, the step that reads and the one that made."""
+        gates = Gates(self.record, loss.device)
+        for name, read, made in edges:
+            gates.close(name, read, made)
+        return self._one(loss, tensors_of(model), gates)
+
+    def map(self, loss: torch.Tensor, model: Any, optimizer: torch.optim.Optimizer | None = None,
+            clip: float | None = None, held: Callable[[], torch.Tensor] | None = None) -> EdgeMap:
+        """What every single edge carries, of the gradient and, with an optimizer and a loss that is held out, of what
+        the next update does to it: one differentiation of the backward. Exact for closing any one edge (of the
+        held-out loss: to first order); singles do not add up."""
+        return edge_map(self.record, self.under, loss, tensors_of(model), optimizer, clip, held)
 
 
 def arrays(tensors: Mapping[str, torch.Tensor | None], like: Mapping[str, torch.Tensor]) -> dict[str, Any]:

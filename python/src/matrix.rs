@@ -12,10 +12,11 @@ const TOP: f64 = 44.0;
 /// One triangle: a name, and a row per loss. A value from 0 to 1 is a shade, a negative one leaves its cell out.
 type Triangle = (String, Vec<Vec<f64>>);
 
-/// Draws triangles as one SVG document.
+/// Draws triangles as one SVG document. `read_by` says what a row is.
 #[pyfunction]
-pub fn matrices(title: &str, caption: &str, triangles: Vec<Triangle>) -> String {
-    let panels = triangles.iter().map(|(name, rows)| panel(name, rows)).collect();
+#[pyo3(signature = (title, caption, triangles, read_by="loss of step t"))]
+pub fn matrices(title: &str, caption: &str, triangles: Vec<Triangle>, read_by: &str) -> String {
+    let panels = triangles.iter().map(|(name, rows)| panel(name, rows, read_by)).collect();
     Drawing {
         title: title.to_owned(),
         caption: caption.to_owned(),
@@ -27,7 +28,7 @@ pub fn matrices(title: &str, caption: &str, triangles: Vec<Triangle>) -> String 
     .svg()
 }
 
-fn panel(name: &str, rows: &[Vec<f64>]) -> Panel {
+fn panel(name: &str, rows: &[Vec<f64>], read_by: &str) -> Panel {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let side = ((PANEL_WIDTH - LEFT - 6.0) / columns as f64).min(22.0);
     let room = if side > 5.0 { 1.0 } else { 0.0 };
@@ -35,7 +36,7 @@ fn panel(name: &str, rows: &[Vec<f64>]) -> Panel {
     let heading = shorten(name, 11.5, PANEL_WIDTH - 12.0);
     canvas.text("h ink", (6.0, 14.0), Anchor::Start, false, &heading);
     canvas.text("t soft", (LEFT, 30.0), Anchor::Start, false, "stored at step j");
-    canvas.text("t soft", (12.0, TOP + 60.0), Anchor::Middle, true, "loss of step t");
+    canvas.text("t soft", (12.0, TOP + 60.0), Anchor::Middle, true, read_by);
     let every = (26.0 / side).ceil().max(1.0) as usize;
     for j in (0..columns).step_by(every) {
         let x = LEFT + (j as f64 + 0.5) * side;

@@ -67,3 +67,12 @@ def test_cuts_that_a_memory_can_not_make_are_refused():
         Cache("K4F")
     with pytest.raises(backcut.Error, match="project"):
         carry("FD", torch.ones(2), 0)
+
+
+def test_a_tree_is_cut_whole_and_infinities_stay():
+    x = torch.tensor([1.0, -torch.inf], requires_grad=True)
+    for cut, share in [("FF", 1.0), ("F_SG", 0.0), ("F_A0.5", 0.5)]:
+        h = carry(cut, {"a": [x * 1, None], "b": (x * 2,)}, 0)
+        assert torch.equal(h["a"][0], x) and h["a"][1] is None and torch.equal(h["b"][0], x * 2)
+        slopes = torch.autograd.grad((h["a"][0] + h["b"][0] + 0 * x.nan_to_num()).sum(), x)[0]
+        assert slopes.tolist() == [3 * share] * 2
