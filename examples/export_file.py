@@ -20,7 +20,7 @@ class Export:
         self.system = self.config["system"]["name"]
         self.settings = self.config["system"]["settings"]
         self.optimizer = self.config["optimizer"]
-        self.rule = next(rule for rule in ("adamw", "adam", "sgd") if rule in self.optimizer)
+        self.rule = next(key for key in self.optimizer if key not in ("clip", "schedule", "groups"))
         # With a schedule, the rate of the update that is exported.
         rule = self.optimizer[self.rule]
         rule["rate"] = self.header.get("rate", rule["rate"])

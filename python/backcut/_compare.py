@@ -13,11 +13,8 @@ from . import _backcut
 from ._backcut import Error
 from ._table import Table
 
-_KINDS = {
-    "sgd": {"rate": None, "momentum": 0.0, "decay": 0.0},
-    "adam": {"rate": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "decay": 0.0},
-    "adamw": {"rate": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "decay": 0.01},
-}
+# What stands for a setting that is left out; a rate has to be said.
+_KINDS = {kind: {**dict(settings), "rate": None} for kind, settings in _backcut.rules()}
 
 
 class Unlike(Error):
@@ -59,7 +56,7 @@ class Optimizer:
             raise Error(f"`{self.kind}` needs a `rate`\nhint: settings={{'rate': 1e-3}}")
         if self.clip is not None and not self.clip > 0:
             raise Error(f"a global norm can not be clipped to {self.clip}\nhint: leave `clip` out for none")
-        wanted = (1 if settings["momentum"] else 0) if self.kind == "sgd" else 2
+        wanted = _backcut.moments_of(json.dumps({"kind": self.kind, **settings}))
         if self.step < 0 or wanted and (self.step == 0) == bool(self.moments):
             raise Error(f"`{self.kind}` after {self.step} updates with {len(self.moments)} moments\n"
                         "hint: give the count of updates and the moments together, or neither before the first")

@@ -7,12 +7,12 @@ use backcut_kernels::optim::rule::{Stretch, update_on};
 use backcut_kernels::reduce::norm_squared;
 use backcut_kernels::{Isa, Real};
 use backcut_lab::measure::groups_by;
-use backcut_lab::measure::outside::{Described, InMemory, Optimizing, Rule, compare};
-use backcut_systems::{AdamWSettings, Clip, SgdSettings};
+use backcut_lab::measure::outside::{Described, InMemory, Optimizing, compare, untagged};
+use backcut_systems::{Clip, Kind};
 use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::{internal, told};
 
@@ -22,7 +22,8 @@ use crate::{internal, told};
 struct Request {
     tensors: Vec<Tensor>,
     arms: Vec<String>,
-    optimizer: Option<Optimizer>,
+    /// The rule, its settings beside its `kind`.
+    optimizer: Option<Map<String, Value>>,
     /// The clip of the global norm.
     clip: Option<f64>,
     /// Updates that the optimizer has made.
@@ -40,28 +41,21 @@ struct Tensor {
     group: Option<String>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-enum Optimizer {
-    Sgd { rate: f64, momentum: f64, decay: f64 },
-    Adam { rate: f64, beta1: f64, beta2: f64, eps: f64, decay: f64 },
-    Adamw { rate: f64, beta1: f64, beta2: f64, eps: f64, decay: f64 },
+/// The rules that there are, each with its settings and their usual values.
+#[pyfunction]
+pub fn rules() -> Vec<(&'static str, Vec<(&'static str, f64)>)> {
+    let of = |kind: &Kind| {
+        let usual = kind.usual();
+        (kind.name(), kind.settings().iter().map(|name| (*name, usual.value(name))).collect())
+    };
+    Kind::ALL.iter().map(of).collect()
 }
 
-impl From<Optimizer> for Rule {
-    fn from(optimizer: Optimizer) -> Self {
-        match optimizer {
-            Optimizer::Sgd { rate, momentum, decay } => {
-                Self::Sgd(SgdSettings { rate, momentum, decay })
-            }
-            Optimizer::Adam { rate, beta1, beta2, eps, decay } => {
-                Self::Adam(AdamWSettings { rate, beta1, beta2, eps, decay })
-            }
-            Optimizer::Adamw { rate, beta1, beta2, eps, decay } => {
-                Self::AdamW(AdamWSettings { rate, beta1, beta2, eps, decay })
-            }
-        }
-    }
+/// How many moments a rule keeps under its settings.
+#[pyfunction]
+pub fn moments_of(rule: &str) -> PyResult<usize> {
+    let form = serde_json::from_str(rule).map_err(internal)?;
+    Ok(untagged(form).map_err(internal)?.keeps())
 }
 
 type Flat<'py, R> = PyReadonlyArray1<'py, R>;
@@ -127,7 +121,7 @@ fn updates<R: Real>(
     let (clip, step) = (Clip::from(request.clip.unwrap_or(f64::INFINITY)), request.step + 1);
     let (zeros, all) = (vec![R::ZERO; parameters.len()], 0..parameters.len());
     let moment = |i: usize| moments.get(i).copied().unwrap_or(&zeros);
-    let rule = [Stretch { range: all.clone(), rule: Rule::from(optimizer).kernel() }];
+    let rule = [Stretch { range: all.clone(), rule: untagged(optimizer).map_err(internal)? }];
     let of = |gradient: &&[R]| {
         let factor = R::from_f64(clip.factor(norm_squared(gradient).sqrt()));
         let (first, second, mut made) = (moment(0), moment(1), zeros.clone());
@@ -166,7 +160,8 @@ fn run<R: Real>(
 ) -> PyResult<String> {
     let request: Request = serde_json::from_str(request).map_err(internal)?;
     let (step, clip) = (request.step, request.clip.unwrap_or(f64::INFINITY));
-    let optimizer = request.optimizer.map(|o| Optimizing { rule: o.into(), clip, step });
+    let rule = request.optimizer.map(untagged).transpose().map_err(internal)?;
+    let optimizer = rule.map(|rule| Optimizing { rule, clip, step });
     let mut start = 0;
     let ranges = request.tensors.iter().map(|tensor| {
         start += tensor.len;
@@ -193,5 +188,5 @@ fn run<R: Real>(
     let rows = found.iter().map(|f| {
         json!({"quantity": f.quantity, "arm": f.of, "part": f.part, "value": f.value, "note": f.note})
     });
-    Ok(serde_json::Value::Array(rows.collect()).to_string())
+    Ok(Value::Array(rows.collect()).to_string())
 }

@@ -59,6 +59,8 @@ fn _backcut(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain::cut, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(matrix::matrices, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::rules, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::moments_of, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare_f32, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare_f64, module)?)?;
     module.add_function(wrap_pyfunction!(compare::updates_f32, module)?)?;

@@ -1,6 +1,7 @@
 //! Options that depart from a system's own optimizer, the same as `[optimizer]` of a study file.
 
 use anyhow::Result;
+use backcut_kernels::optim::rule::with_settings;
 use backcut_lab::training::RunConfig;
 use backcut_study::file::OptimizerTable;
 use backcut_systems::{Clip, Kind, Optimizer, ParameterGroup, Placed, Schedule};
@@ -10,62 +11,42 @@ use serde_json::{Map, Value};
 use crate::exit::{Told as _, user};
 use crate::settings::value;
 
-/// Options that choose an optimizer.
-#[derive(Debug, Default, clap::Args)]
-pub struct OptimizerArgs {
-    /// The rule: adamw, adam (decay added to the gradient) or sgd [default: the system's]
-    #[arg(long, value_name = "RULE", value_parser = kind)]
-    optimizer: Option<Kind>,
-    /// Learning rate
-    #[arg(long, allow_negative_numbers = true)]
-    rate: Option<f64>,
-    /// What sgd keeps of its velocity
-    #[arg(long, allow_negative_numbers = true)]
-    momentum: Option<f64>,
-    /// Decay of the first moment, adam and adamw
-    #[arg(long, allow_negative_numbers = true)]
-    beta1: Option<f64>,
-    /// Decay of the second moment, adam and adamw
-    #[arg(long, allow_negative_numbers = true)]
-    beta2: Option<f64>,
-    /// Added to the square root of the second moment, adam and adamw
-    #[arg(long, allow_negative_numbers = true)]
-    eps: Option<f64>,
-    /// Weight decay
-    #[arg(long, allow_negative_numbers = true)]
-    decay: Option<f64>,
-    /// Threshold of the global-norm clip, or none
-    #[arg(long, value_name = "NORM|none", allow_negative_numbers = true)]
-    clip: Option<Clip>,
-    /// How the rate changes, as warmup=100,until=1000,end=1e-5,decay=linear
-    #[arg(long, value_name = "KEY=VALUE,...", value_parser = schedule)]
-    schedule: Option<Schedule>,
-    /// Parameters with their own rate (a factor) or decay, as '*.bias:decay=0'; may be repeated
-    #[arg(long = "group", value_name = "NAMES:KEY=VALUE,...", value_parser = group)]
-    groups: Vec<ParameterGroup>,
-}
+macro_rules! options {
+    ($($(#[$about:meta])* $setting:ident,)*) => {
+        /// Options that choose an optimizer.
+        #[derive(Debug, Default, clap::Args)]
+        pub struct OptimizerArgs {
+            #[arg(long, value_name = "RULE", value_parser = kind,
+                help = format!("The rule: {} [default: the system's]", kinds()))]
+            optimizer: Option<Kind>,
+            $($(#[$about])* #[arg(long, allow_negative_numbers = true)] $setting: Option<f64>,)*
+            /// Threshold of the global-norm clip, or none
+            #[arg(long, value_name = "NORM|none", allow_negative_numbers = true)]
+            clip: Option<Clip>,
+            /// How the rate changes, as warmup=100,until=1000,end=1e-5,decay=linear
+            #[arg(long, value_name = "KEY=VALUE,...", value_parser = schedule)]
+            schedule: Option<Schedule>,
+            /// Parameters with their own rate (a factor) or decay, as '*.bias:decay=0'; may be repeated
+            #[arg(long = "group", value_name = "NAMES:KEY=VALUE,...", value_parser = group)]
+            groups: Vec<ParameterGroup>,
+        }
 
-impl OptimizerArgs {
-    /// These departures from an optimizer.
-    pub fn over(&self, optimizer: Optimizer) -> Result<Optimizer> {
-        let Self { optimizer: kind, clip, rate, momentum, beta1, beta2, eps, decay, .. } = *self;
-        let groups = (!self.groups.is_empty()).then(|| self.groups.clone());
-        let schedule = self.schedule;
-        let table = OptimizerTable {
-            kind,
-            clip,
-            rate,
-            momentum,
-            beta1,
-            beta2,
-            eps,
-            decay,
-            schedule,
-            groups,
-        };
-        table.over(optimizer).told()
-    }
+        impl OptimizerArgs {
+            /// These departures from an optimizer.
+            pub fn over(&self, optimizer: Optimizer) -> Result<Optimizer> {
+                let table = OptimizerTable {
+                    kind: self.optimizer,
+                    clip: self.clip,
+                    $($setting: self.$setting,)*
+                    schedule: self.schedule,
+                    groups: (!self.groups.is_empty()).then(|| self.groups.clone()),
+                };
+                table.over(optimizer).told()
+            }
+        }
+    };
 }
+with_settings!(options);
 
 /// Every group of a run's optimizer must have parameters.
 pub fn check_groups(config: &RunConfig, layout: &backcut_engine::Layout) -> Result<()> {
@@ -74,8 +55,12 @@ pub fn check_groups(config: &RunConfig, layout: &backcut_engine::Layout) -> Resu
 }
 
 fn kind(text: &str) -> Result<Kind, String> {
-    let known = Kind::ALL.into_iter().find(|kind| kind.name() == text);
-    known.ok_or_else(|| format!("write {}", Kind::ALL.map(Kind::name).join(", ")))
+    let known = Kind::ALL.iter().find(|kind| kind.name() == text);
+    known.copied().ok_or_else(|| format!("write {}", kinds()))
+}
+
+fn kinds() -> String {
+    Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
 }
 
 fn schedule(text: &str) -> Result<Schedule, String> {

@@ -7,7 +7,7 @@ pub use backcut_kernels::Real;
 pub use backcut_kernels::random::Stream as Random;
 pub use backcut_systems::policy::{Initialisation, Mixer, Policy};
 pub use backcut_systems::{
-    AdamWSettings, BatchKey, Catalogue, Flag, Latent, Optimizer, Quantity, SampleError, Settings,
+    AdamW, BatchKey, Catalogue, Flag, Latent, Optimizer, Quantity, SampleError, Settings,
     SettingsError, Stream, System, WINDOW,
 };
 pub use serde::{Deserialize, Serialize};

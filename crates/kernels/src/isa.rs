@@ -119,7 +119,7 @@ macro_rules! dispatch {
     };
     (
         $(#[$meta:meta])*
-        $vis:vis fn $name:ident<R: Real $(, $set:ident: $bound:ident)*>($($arg:ident: $ty:ty),* $(,)?)
+        $vis:vis fn $name:ident<R: Real $(, $set:ident: $bound:path)*>($($arg:ident: $ty:ty),* $(,)?)
         $(-> $ret:ty)? = $body:path;
     ) => {
         $(#[$meta])*

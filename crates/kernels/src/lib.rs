@@ -1,7 +1,7 @@
 //! Fixed-order numeric primitives: the same bits on every machine.
 //!
 //! **Does**: matrix products, layer norm, GELU, attention of one query per row, elementwise
-//! functions, ordered reductions, AdamW, random streams, in `f32` and `f64`.
+//! functions, ordered reductions, rules of optimizers, random streams, in `f32` and `f64`.
 //!
 //! **Refuses**: to know what a policy, a cut or a system is; to allocate on a hot path; to spawn
 //! threads; to call the platform's transcendental functions.
@@ -26,9 +26,8 @@ pub mod product;
 pub mod random;
 mod real;
 pub mod reduce;
+pub mod slices;
 mod vectors;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 pub use aligned::Aligned;
 pub use isa::Isa;

@@ -7,6 +7,9 @@
 //!
 //! A token proves that the processor has its instructions: it exists only inside [`run`].
 
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
 use crate::Real;
 use crate::isa::Isa;
 
@@ -106,7 +109,7 @@ impl<R: Real> Square<R> for Scalar {
 #[inline]
 pub(crate) fn run<R: Real, W: Work<R>>(isa: Isa, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
-    let work = match crate::x86::run(isa, work) {
+    let work = match x86::run(isa, work) {
         Ok(output) => return output,
         Err(work) => work,
     };

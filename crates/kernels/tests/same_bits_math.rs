@@ -1,7 +1,7 @@
 //! Every transcendental function gives the same bits on every code path of this machine, and the
 //! bits pinned here on every machine.
 
-use backcut_kernels::math::slices::{
+use backcut_kernels::slices::{
     map_atanh_on, map_cos_on, map_exp_on, map_ln_on, map_sigmoid_on, map_sin_on, map_tan_on,
     map_tanh_on,
 };

@@ -11,7 +11,7 @@ use backcut_lab::measure::{
     ChainOptions, GradientOptions, Rig, Subject, UpdateOptions, chain, geometry_of_gradients,
     gradient, update, updates_of_gradients,
 };
-use backcut_lab::training::{AdamWSettings, Arm, Optimizer, Trainer};
+use backcut_lab::training::{AdamW, Arm, Optimizer, Trainer};
 use backcut_systems::quadrotor::QuadrotorConfig;
 use backcut_systems::{BatchKey, Stream};
 
@@ -37,7 +37,7 @@ fn main() {
     let system = config.check().expect("sound defaults");
     println!("{:<52} {:>9} {:>9}", "", "median ms", "min ms");
     for (words, clip) in [("unclipped", 1e9), ("clipped", 1.0)] {
-        let optimizer = Optimizer::adamw(AdamWSettings::default(), clip);
+        let optimizer = Optimizer::adamw(AdamW::default(), clip);
         let arm = Arm { cut: Cut::FF, seed: 1, stream: Stream::A, optimizer: optimizer.clone() };
         let mut trainer = Trainer::<f32>::new(&system, arm).expect("a sound arm");
         for _ in 0..20 {

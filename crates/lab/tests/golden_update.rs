@@ -7,7 +7,7 @@
 
 use backcut_engine::Cut;
 use backcut_kernels::NUMERICS_VERSION;
-use backcut_lab::training::{AdamWSettings, Arm, Optimizer, Trainer};
+use backcut_lab::training::{AdamW, Arm, Optimizer, Trainer};
 use backcut_systems::Stream;
 use backcut_systems::policy::{Initialisation, Policy};
 use backcut_systems::quadrotor::{
@@ -38,7 +38,7 @@ fn the_first_updates_of_one_source_have_these_bits() {
         initial_velocity: InitialVelocity::Rest,
     };
     let system = config.check().unwrap();
-    let optimizer = Optimizer::adamw(AdamWSettings::default(), 1000.0);
+    let optimizer = Optimizer::adamw(AdamW::default(), 1000.0);
     let found = [Cut::FF, Cut::F_SG].map(|cut| {
         let arm = Arm { cut, seed: 42, stream: Stream::A, optimizer: optimizer.clone() };
         let mut trainer = Trainer::<f32>::new(&system, arm).unwrap();

@@ -11,8 +11,8 @@ mod common;
 
 use backcut_engine::Cut;
 use backcut_lab::training::{
-    AdamWSettings, Arm, Begin, Checkpoint, Clip, Control, Folder, Progress, Rule, RunConfig,
-    RunOptions, SgdSettings, State, TrainError, Trainer, ValidRun, run,
+    Adam, AdamW, Arm, Begin, Checkpoint, Clip, Control, Folder, Progress, Rule, RunConfig,
+    RunOptions, Sgd, State, TrainError, Trainer, ValidRun, run,
 };
 use backcut_systems::{Decay, Kind, Optimizer, ParameterGroup, Schedule, Stream, System};
 use common::{PointMass, go_on, optimizer, run_config};
@@ -25,11 +25,11 @@ fn group(parameters: &str, rate: Option<f64>, decay: Option<f64>) -> ParameterGr
 
 /// The optimizers that are tried: all rules, with and without decay, momentum, clip, schedule, groups.
 fn optimizers() -> Vec<(&'static str, Optimizer)> {
-    let usual = AdamWSettings { rate: 3e-3, ..AdamWSettings::default() };
+    let usual = AdamW { rate: 3e-3, ..AdamW::default() };
     let with = |rule, clip| Optimizer { rule, clip, schedule: None, groups: vec![] };
-    let adam = |decay| Rule::Adam(AdamWSettings { decay, ..usual });
-    let sgd = |momentum, decay| Rule::Sgd(SgdSettings { rate: 0.01, momentum, decay });
-    let slow = Rule::Sgd(SgdSettings { rate: 1e-4, momentum: 0.9, decay: 0.0 });
+    let adam = |decay| Rule::Adam(Adam { rate: usual.rate, decay, ..Adam::default() });
+    let sgd = |momentum, decay| Rule::Sgd(Sgd { rate: 0.01, momentum, decay });
+    let slow = Rule::Sgd(Sgd { rate: 1e-4, momentum: 0.9, decay: 0.0 });
     let schedule = Some(Schedule { warmup: 3, until: 20, end: 1e-4, decay: Decay::Linear });
     let groups = vec![group("*.bias", None, Some(0.0)), group("*0*", Some(0.5), None)];
     vec![
@@ -46,7 +46,7 @@ fn optimizers() -> Vec<(&'static str, Optimizer)> {
             "adamw, groups",
             Optimizer {
                 groups: groups.clone(),
-                ..with(Rule::AdamW(AdamWSettings { decay: 0.1, ..usual }), Clip::Norm(3.0))
+                ..with(Rule::AdamW(AdamW { decay: 0.1, ..usual }), Clip::Norm(3.0))
             },
         ),
         ("sgd, groups", Optimizer { groups, ..with(sgd(0.9, 0.1), Clip::Norm(3.0)) }),
@@ -66,35 +66,28 @@ struct Weight {
 
 impl Weight {
     fn step(&mut self, rule: &Rule, rate: f64, decay: f64, g: f64, t: i32) {
-        let adam = |w: &mut Self, s: &AdamWSettings, g: f64| {
-            w.m = s.beta1 * w.m + (1.0 - s.beta1) * g;
-            w.v = s.beta2 * w.v + (1.0 - s.beta2) * g * g;
-            let mean = w.m / (1.0 - s.beta1.powi(t));
-            w.theta -= rate * mean / ((w.v / (1.0 - s.beta2.powi(t))).sqrt() + s.eps);
-        };
-        match rule {
-            Rule::AdamW(s) => {
-                self.theta -= rate * decay * self.theta;
-                adam(self, s, g);
-            }
-            Rule::Adam(s) => {
-                let g = g + decay * self.theta;
-                adam(self, s, g);
-            }
-            Rule::Sgd(s) => {
-                self.m = s.momentum * self.m + g + decay * self.theta;
-                self.theta -= rate * self.m;
-            }
+        let coupled = g + decay * self.theta;
+        if let Rule::Sgd(s) = rule {
+            self.m = s.momentum * self.m + coupled;
+            self.theta -= rate * self.m;
+            return;
         }
+        let [beta1, beta2, eps] = ["beta1", "beta2", "eps"].map(|name| rule.value(name));
+        let is_coupled = matches!(rule, Rule::Adam(_));
+        if !is_coupled {
+            self.theta -= rate * decay * self.theta;
+        }
+        let g = if is_coupled { coupled } else { g };
+        self.m = beta1 * self.m + (1.0 - beta1) * g;
+        self.v = beta2 * self.v + (1.0 - beta2) * g * g;
+        let mean = self.m / (1.0 - beta1.powi(t));
+        self.theta -= rate * mean / ((self.v / (1.0 - beta2.powi(t))).sqrt() + eps);
     }
 }
 
 /// Rate factor and decay of a parameter of `optimizers()`.
 fn own(optimizer: &Optimizer, name: &str) -> (f64, f64) {
-    let decay = match optimizer.rule {
-        Rule::AdamW(s) | Rule::Adam(s) => s.decay,
-        Rule::Sgd(s) => s.decay,
-    };
+    let decay = optimizer.rule.value("decay");
     if optimizer.groups.is_empty() {
         (1.0, decay)
     } else if name.contains(".bias") {
@@ -127,10 +120,7 @@ fn training_takes_the_steps_of_the_formulas() {
             clipped += usize::from(factor < 1.0);
             // Up over 3 steps to 0.01, down in a line to 1e-4 at step 20.
             let rate = match (optimizer.schedule, t) {
-                (None, _) => match optimizer.rule {
-                    Rule::AdamW(_) | Rule::Adam(_) => 3e-3,
-                    Rule::Sgd(s) => s.rate,
-                },
+                (None, _) => optimizer.rule.rate(),
                 (_, 1..=3) => 0.01 * t as f64 / 3.0,
                 (_, 4..=19) => 1e-4 + (0.01 - 1e-4) * (20 - t) as f64 / 17.0,
                 _ => 1e-4,
@@ -207,12 +197,12 @@ fn every_setting_changes_the_result_and_the_name() {
     seen.extend(optimizers().into_iter().skip(1));
     let last = seen[seen.len() - 1].1.clone();
     seen.push(("other groups", Optimizer { groups: vec![last.groups[0].clone()], ..last }));
-    let adam = AdamWSettings { rate: 3e-3, ..AdamWSettings::default() };
+    let adam = Adam { rate: 3e-3, decay: 0.01, ..Adam::default() };
     let variants = [
-        AdamWSettings { beta1: 0.8, ..adam },
-        AdamWSettings { beta2: 0.9, ..adam },
-        AdamWSettings { eps: 1e-3, ..adam },
-        AdamWSettings { rate: 1e-3, ..adam },
+        Adam { beta1: 0.8, ..adam },
+        Adam { beta2: 0.9, ..adam },
+        Adam { eps: 1e-3, ..adam },
+        Adam { rate: 1e-3, ..adam },
     ];
     seen.extend(variants.map(|v| ("adam's own", Optimizer { rule: Rule::Adam(v), ..optimizer() })));
     let found: Vec<(State<f32>, String)> =

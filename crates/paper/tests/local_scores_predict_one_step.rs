@@ -3,13 +3,13 @@
 
 use backcut_engine::{Cut, Model, Rollout};
 use backcut_lab::measure::diagnostics::local_scores;
-use backcut_lab::training::{AdamWSettings, Arm, Optimizer, State, Trainer};
+use backcut_lab::training::{AdamW, Arm, Optimizer, State, Trainer};
 use backcut_paper::analytic::system::{Analytic, AnalyticConfig};
 use backcut_paper::analytic::{GRAPHS, Row, StudyParams, run, summarise};
 use backcut_systems::{BatchKey, Stream, System};
 
 fn optimizer(rate: f64) -> Optimizer {
-    Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 20.0)
+    Optimizer::adamw(AdamW { rate, ..AdamW::default() }, 20.0)
 }
 
 fn warm(system: &Analytic) -> State<f64> {

@@ -12,7 +12,7 @@ use backcut_lab::training::Checkpoint;
 use backcut_study::runner::{RunOptions, run};
 use backcut_study::{Definition, Plan, Store, Study, Tools};
 use backcut_systems::{
-    AdamWSettings, BatchKey, Catalogue, Optimizer, SampleError, Settings, SettingsError, System,
+    AdamW, BatchKey, Catalogue, Optimizer, SampleError, Settings, SettingsError, System,
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ impl Settings for Pushed {
 
     fn optimizer(&self) -> Optimizer {
         let rate = if self.is_pretraining() { 0.1 } else { 0.01 };
-        Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 1.0)
+        Optimizer::adamw(AdamW { rate, ..AdamW::default() }, 1.0)
     }
 
     fn updates(&self) -> u64 {

@@ -13,7 +13,6 @@
 pub mod cart_pole;
 mod catalogue;
 pub mod delayed_cue;
-pub mod embedding;
 mod optimizer;
 pub mod policy;
 pub mod quadrotor;
@@ -22,8 +21,7 @@ mod system;
 
 pub use catalogue::{Built, Catalogue, Outline, SystemChoice, change};
 pub use optimizer::{
-    AdamWSettings, Clip, Decay, Kind, Optimizer, ParameterGroup, Placed, Rule, Schedule,
-    SgdSettings,
+    Adam, AdamW, Clip, Decay, Kind, Optimizer, ParameterGroup, Placed, Rule, Schedule, Sgd,
 };
 pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
 pub use system::{BatchKey, Reference, SampleError, Stream, System};

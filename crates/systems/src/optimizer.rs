@@ -1,13 +1,12 @@
 //! How a gradient becomes an update, as files say it.
 
 mod groups;
-mod rule;
 mod schedule;
 
 use serde::{Deserialize, Serialize};
 
+pub use backcut_kernels::optim::rule::{Adam, AdamW, Kind, Rule, Sgd};
 pub use groups::{ParameterGroup, Placed};
-pub use rule::{AdamWSettings, Kind, Rule, SgdSettings};
 pub use schedule::{Decay, Schedule};
 
 /// The clip of the gradient's global norm.
@@ -65,92 +64,47 @@ impl std::str::FromStr for Clip {
     }
 }
 
-/// How a gradient becomes an update.
+/// How a gradient becomes an update. Files hold the rule's settings under its name; what the first version
+/// did not know is left out where it has the meaning of before.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(deny_unknown_fields)]
 pub struct Optimizer {
-    /// AdamW, Adam or SGD.
+    /// What makes an update of a clipped gradient.
+    #[serde(flatten)]
     pub rule: Rule,
     /// The clip of the gradient's global norm.
     pub clip: Clip,
     /// How the rate changes; without one it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
     /// Parameters with a rate or a decay of their own.
-    pub groups: Vec<ParameterGroup>,
-}
-
-/// The form in files: the rule's settings under its name. What the first version did not know is left
-/// out where it has the meaning of before.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    adamw: Option<AdamWSettings>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    adam: Option<AdamWSettings>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sgd: Option<SgdSettings>,
-    clip: Clip,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    schedule: Option<Schedule>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    groups: Vec<ParameterGroup>,
-}
-
-impl TryFrom<Written> for Optimizer {
-    type Error = String;
-
-    fn try_from(written: Written) -> Result<Self, String> {
-        let Written { adamw, adam, sgd, clip, schedule, groups } = written;
-        let rule = match (adamw, adam, sgd) {
-            (Some(settings), None, None) => Rule::AdamW(settings),
-            (None, Some(settings), None) => Rule::Adam(settings),
-            (None, None, Some(settings)) => Rule::Sgd(settings),
-            _ => return Err("an optimizer has exactly one of `adamw`, `adam` and `sgd`".to_owned()),
-        };
-        Ok(Self { rule, clip, schedule, groups })
-    }
-}
-
-impl From<Optimizer> for Written {
-    fn from(optimizer: Optimizer) -> Self {
-        let Optimizer { rule, clip, schedule, groups } = optimizer;
-        let (mut adamw, mut adam, mut sgd) = (None, None, None);
-        match rule {
-            Rule::AdamW(settings) => adamw = Some(settings),
-            Rule::Adam(settings) => adam = Some(settings),
-            Rule::Sgd(settings) => sgd = Some(settings),
-        }
-        Self { adamw, adam, sgd, clip, schedule, groups }
-    }
+    pub groups: Vec<ParameterGroup>,
 }
 
 impl Default for Optimizer {
     /// AdamW's defaults, and a clip at norm 1.
     fn default() -> Self {
-        Self::adamw(AdamWSettings::default(), 1.0)
+        Self::adamw(AdamW::default(), 1.0)
     }
 }
 
 impl Optimizer {
     /// AdamW with a clip of the global norm, a rate that stays, and no groups.
-    pub fn adamw(settings: AdamWSettings, clip: f64) -> Self {
+    pub fn adamw(settings: AdamW, clip: f64) -> Self {
         let rule = Rule::AdamW(settings);
         Self { rule, clip: Clip::Norm(clip), schedule: None, groups: Vec::new() }
     }
 
     /// The rule at a step of its own count, which begins at 1: with the rate that the schedule has there.
     pub fn at(&self, step: u64) -> Rule {
-        let mut rule = self.rule;
-        let full = rule.rate();
-        *rule.rate_mut() = self.schedule.map_or(full, |schedule| schedule.rate(full, step));
-        rule
+        let schedule = self.schedule;
+        schedule.map_or(self.rule, |s| self.rule.with("rate", s.rate(self.rule.rate(), step)))
     }
 
     /// A memory of the other's steps is one of this one's too.
     pub fn remembers_like(&self, other: &Self) -> bool {
-        let has_second = |optimizer: &Self| optimizer.rule.kind().has_second_moment();
-        has_second(self) == has_second(other)
+        self.rule.kind().memory() == other.rule.kind().memory()
     }
 
     /// Builds of the first version know no other optimizer.
@@ -203,7 +157,7 @@ mod tests {
         assert_eq!(fine.check(), Ok(()));
         let bad = Optimizer { clip: f64::NAN.into(), ..fine.clone() };
         assert!(bad.check().unwrap_err().contains("optimizer.clip"));
-        let adamw = AdamWSettings { beta2: 1.0, ..AdamWSettings::default() };
+        let adamw = AdamW { beta2: 1.0, ..AdamW::default() };
         assert!(Optimizer::adamw(adamw, 1.0).check().unwrap_err().contains("beta2"));
         let schedule = |warmup, until, end| {
             let schedule = Some(Schedule { warmup, until, end, decay: Decay::Linear });
@@ -229,7 +183,7 @@ mod tests {
             assert_eq!([rate(12), rate(13), rate(u64::MAX)], [1e-4; 3], "{decay:?}");
         }
         assert!(with(Decay::Cosine).at(5).rate() > with(Decay::Linear).at(5).rate());
-        assert_eq!(Optimizer::default().at(77), Rule::AdamW(AdamWSettings::default()));
+        assert_eq!(Optimizer::default().at(77), Rule::AdamW(AdamW::default()));
         // A longer run has a slower decay; without a schedule nothing changes.
         let longer = with(Decay::Linear).ending_with(20);
         assert!((longer.at(12).rate() - 5.5e-4).abs() < 1e-18);

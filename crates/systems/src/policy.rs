@@ -5,12 +5,16 @@
 //! The memory edge of a recurrence is its hidden state, a register: `F_SG` is what `h.detach()` does in a loop of
 //! PyTorch.
 
+mod embedding;
+
 use std::num::NonZeroUsize;
 
 use backcut_engine::{Init, MemoryReads, Trace, Var};
 
-use crate::embedding::{Embedding, PositionStart, is_usual};
 use crate::settings::SettingsError;
+
+pub(crate) use embedding::is_usual;
+pub use embedding::{Embedding, PositionStart};
 
 /// How weights start. The paper does not say; see the calibration page for what was tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]

@@ -12,12 +12,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use backcut_engine::{Cut, Fed, Model, Rollout, Workspace};
 use backcut_kernels::Real;
-use backcut_lab::measure::outside::{FORMAT, keeps};
+use backcut_lab::measure::outside::{FORMAT, tagged};
 use backcut_lab::training::{Checkpoint, Moments, RunConfig, Tensors, clip, update as made};
 use backcut_study::Tools;
-use backcut_systems::{
-    AdamWSettings, BatchKey, Clip, Optimizer, Placed, Rule, SgdSettings, System, SystemChoice,
-};
+use backcut_systems::{BatchKey, Clip, Optimizer, Placed, System, SystemChoice};
 use serde_json::{Map, Value, json};
 
 use crate::common::{default_run, load, parse_cut, parse_stream, write};
@@ -161,10 +159,8 @@ fn export<R: Real>(
     let mut tensors = Tensors::default();
     tensors.add_parameters("param", layout, model.values());
     let kept = [("moment1", &moments.first), ("moment2", &moments.second)];
-    for ((family, values), is_kept) in kept.into_iter().zip(keeps(&config.optimizer.rule)) {
-        if is_kept {
-            tensors.add_parameters(family, layout, values);
-        }
+    for (family, values) in kept.into_iter().take(config.optimizer.rule.keeps()) {
+        tensors.add_parameters(family, layout, values);
     }
     for (name, shape, values) in system.raw_batch(key) {
         let rounded: Vec<R> = values.iter().map(|v| R::from_f64(*v)).collect();
@@ -189,32 +185,22 @@ fn export<R: Real>(
     header["arms"] = cuts.iter().map(Cut::to_string).collect();
     let names = layout.parameters().iter().map(|parameter| parameter.name.as_str());
     header["parameters"] = names.collect();
-    header["optimizer"] = optimizer(&config.optimizer, moments.step + 1);
+    header["optimizer"] = optimizer(&config.optimizer, moments.step + 1)?;
     header["forward"] = forward;
     header["constants"] = system.constants().into();
     Ok(tensors.to_bytes(&header))
 }
 
 /// The optimizer as docs/format.md has it, with the rate of this step.
-fn optimizer(optimizer: &Optimizer, step: u64) -> Value {
-    let rule = optimizer.at(step);
-    let mut form = match rule {
-        Rule::AdamW(AdamWSettings { rate, beta1, beta2, eps, decay })
-        | Rule::Adam(AdamWSettings { rate, beta1, beta2, eps, decay }) => {
-            json!({"rate": rate, "beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay})
-        }
-        Rule::Sgd(SgdSettings { rate, momentum, decay }) => {
-            json!({"rate": rate, "momentum": momentum, "decay": decay})
-        }
-    };
-    form["kind"] = rule.kind().name().into();
+fn optimizer(optimizer: &Optimizer, step: u64) -> Result<Value> {
+    let mut form = tagged(&optimizer.at(step))?;
     if let Clip::Norm(threshold) = optimizer.clip {
         form["clip"] = threshold.into();
     }
     if !optimizer.groups.is_empty() {
         form["groups"] = json!(optimizer.groups);
     }
-    form
+    Ok(form)
 }
 
 /// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.

@@ -94,9 +94,8 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
         thousands(weights("param/")),
         header.parameter_hash
     )?;
-    let is_descent = !config.optimizer.rule.kind().has_second_moment();
-    let memory = if is_descent { ["velocity", ""] } else { ["moment 1", "moment 2"] };
-    let [first, second] = memory;
+    let memory = config.optimizer.rule.kind().memory();
+    let [first, second] = [0, 1].map(|i| memory.get(i).copied().unwrap_or_default());
     let head =
         format!("{:<24} {:>12} {:>12} {first:>12} {second:>12}", "parameter", "shape", "norm");
     outln!("\n{}", head.trim_end())?;
@@ -107,8 +106,7 @@ fn show_checkpoint(checkpoint: &Checkpoint, as_json: bool) -> Result<()> {
             let moment = checkpoint.tensors().get(&format!("{family}/{name}"));
             moment.map_or_else(String::new, |t| format!("{:.4e}", norm(&t.values)))
         };
-        let first = of(if is_descent { "velocity" } else { "moment1" });
-        let (own, second) = (norm(&tensor.values), of("moment2"));
+        let (own, first, second) = (norm(&tensor.values), of(first), of(second));
         let line = format!("{name:<24} {shape:>12} {own:>12.5} {first:>12} {second:>12}");
         outln!("{}", line.trim_end())?;
     }

@@ -7,7 +7,7 @@
 //! path and every machine.
 //!
 //! **Shape.** Every function is inlined and free of branches: both sides are computed and one is
-//! selected. A loop over a slice then vectorises inside a kernel's target-feature wrapper; [`slices`]
+//! selected. A loop over a slice then vectorises inside a kernel's target-feature wrapper; [`crate::slices`]
 //! holds such loops. Rounding to an integer adds and subtracts 1.5 * 2^23 (or 2^52), because a saturating
 //! float-to-integer cast does not vectorise well.
 //!
@@ -21,4 +21,3 @@
 
 pub mod f32;
 pub mod f64;
-pub mod slices;

@@ -393,7 +393,7 @@ impl<'m> Scales<'m> {
             missing: yardstick.err(),
             is_decay_coupled: pass.step.is_decay_coupled(),
         };
-        let eps = pass.step.rule.moments().map_or(0.0, |moments| moments.eps as f32);
+        let eps = pass.step.rule.scale(1).map_or(0.0, |scale| scale.eps);
         let names = (0..arms).map(|arm| question.of(arm)).collect();
         let signs = Signs::open(groups, names, &scale, eps, &pass.factors);
         let ratios = yardstick.map(|yardstick| {
@@ -553,7 +553,7 @@ impl Ratios<'_> {
     ) -> Vec<u32> {
         let Self { yardstick, medians, added, .. } = self;
         yardstick.root(&space.second, &mut space.root);
-        let (root, eps) = (&space.root, yardstick.eps);
+        let (root, eps) = (&space.root, yardstick.eps());
         medians.put(0, group, range, |to| to.copy_from_slice(root));
         let mut counts = vec![0; pass.factors.len()];
         for (arm, (gradient, factor)) in space.gradients.iter().zip(&pass.factors).enumerate() {

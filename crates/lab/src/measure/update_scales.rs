@@ -11,36 +11,30 @@
 
 use crate::training::Rule;
 use backcut_kernels::Real;
-use backcut_kernels::optim::{self, history};
-
-/// Why SGD lacks what is measured against a scale.
-pub(crate) const NO_SCALE: &str = "not defined for SGD: it keeps no second moment";
+use backcut_kernels::optim::history::{self, Scale};
 
 /// `sqrt(vhat) + eps`, what gradients are held against.
 #[derive(Clone, Copy)]
-pub(crate) struct Yardstick {
-    unbias: f32,
-    /// Adam's epsilon.
-    pub eps: f32,
-}
+pub(crate) struct Yardstick(Scale);
 
 impl Yardstick {
     /// A rule's after `step` updates, or why there is none.
     pub fn new(rule: &Rule, step: u64) -> Result<Self, &'static str> {
-        let settings = rule.moments().ok_or(NO_SCALE)?;
+        let scale = rule.scale(step)?;
         if step == 0 {
             return Err("no second moment before update 1");
         }
-        Ok(Self { unbias: unbias(settings.beta2, step) as f32, eps: settings.eps as f32 })
+        Ok(Self(scale))
+    }
+
+    /// Adam's epsilon.
+    pub fn eps(self) -> f32 {
+        self.0.eps
     }
 
     /// Writes `sqrt(vhat)`.
     pub fn root<R: Real>(self, second: &[R], root: &mut Vec<f32>) {
         root.resize(second.len(), 0.0);
-        history::root(self.unbias, second, root);
+        history::root(self.0.unbias, second, root);
     }
-}
-
-pub(crate) fn unbias(beta: f64, step: u64) -> f64 {
-    1.0 / (1.0 - optim::power(beta, step))
 }

@@ -4,19 +4,17 @@
 //! These sums run through a group in plain sequence. One of them waits for its own additions most of the
 //! time, so those of all cuts run side by side, over tiles that stay in the first cache.
 
-use crate::training::{AdamWSettings, Rule, SgdSettings};
-use backcut_kernels::Real;
-use backcut_kernels::optim::history::{self, Direction};
+use crate::training::Rule;
+use backcut_kernels::optim::history;
+use backcut_kernels::optim::rule::Direction;
 use backcut_kernels::reduce::add_in_sequence;
+use backcut_kernels::{Isa, Real};
 
 use crate::measure::finding::{Finding, Of};
 use crate::measure::geometry::part_names;
 use crate::measure::groups::{ALL, Group};
 use crate::measure::layers::Layer;
-use crate::measure::update_scales::{NO_SCALE, unbias};
 
-/// The share of the limit of `|mhat| / sqrt(vhat)` from which a weight counts as saturated.
-const SATURATED: f64 = 0.9;
 /// Weights of a tile: the terms of a dozen rows take 24 KiB.
 pub(crate) const TILE: usize = 128;
 
@@ -85,7 +83,7 @@ impl Signs {
             let sign = |layer, factor: f64| {
                 // A gradient with its decay is formed apart, the factor included.
                 let rest = if is_decay_coupled { 1.0 } else { factor };
-                What::Sign(layer, factor, direction(rule, step + 1, rest))
+                What::Sign(layer, factor, rule.direction(step + 1, rest))
             };
             if missing.is_none() {
                 add(What::Scaled);
@@ -108,7 +106,7 @@ impl Signs {
         gradient: &dyn Fn(usize) -> &'g [R],
         seen: &dyn Fn(usize, f64, &mut [R]),
     ) {
-        let n = tile.first.len();
+        let (isa, n) = (Isa::detect(), tile.first.len());
         let (mut weight, mut full) = ([0.0; TILE], [0.0; TILE]);
         let mut decayed = [R::ZERO; TILE];
         if let Some(root) = tile.root {
@@ -122,8 +120,7 @@ impl Signs {
                     seen(row.cut, factor, &mut decayed[..n]);
                     gradient = &decayed[..n];
                 }
-                let found =
-                    history::sign_terms(direction, gradient, tile.first, tile.second, terms);
+                let found = direction.terms(isa, gradient, tile.first, tile.second, terms);
                 let [nonzero, saturated] = &mut row.counts[group];
                 *nonzero += found[0];
                 *saturated += found[1];
@@ -190,10 +187,9 @@ impl Signs {
             });
             let share = f64::from(sign.saturated) / sign.count.max(1) as f64;
             let quantity = [layer.name(), ".saturated"].concat();
-            findings.push(if self.rule.moments().is_some() {
-                Finding::new(quantity, &name, part, share)
-            } else {
-                Finding::undefined(quantity, &name, part, NO_SCALE)
+            findings.push(match self.rule.scale(1) {
+                Ok(_) => Finding::new(quantity, &name, part, share),
+                Err(why) => Finding::undefined(quantity, &name, part, why),
             });
         };
         let mut whole = Sign::default();
@@ -207,38 +203,6 @@ impl Signs {
         }
         report(ALL, whole);
         findings
-    }
-}
-
-/// The scalars of a rule's direction after a step with a gradient that is clipped by `factor`.
-fn direction(rule: &Rule, step: u64, factor: f64) -> Direction {
-    let AdamWSettings { beta1, beta2, eps, .. } = match *rule {
-        Rule::AdamW(settings) | Rule::Adam(settings) => settings,
-        Rule::Sgd(SgdSettings { momentum, .. }) => {
-            // The velocity itself: nothing divides it, and nothing can saturate.
-            return Direction {
-                keep1: momentum as f32,
-                new1: factor as f32,
-                keep2: 0.0,
-                new2: 0.0,
-                unbias1: 1.0,
-                unbias2: 0.0,
-                eps: 1.0,
-                threshold: f32::MAX,
-            };
-        }
-    };
-    let (unbias1, unbias2) = (unbias(beta1, step), unbias(beta2, step));
-    let limit = (1.0 - beta1) * unbias1 / ((1.0 - beta2) * unbias2).sqrt();
-    Direction {
-        keep1: beta1 as f32,
-        new1: ((1.0 - beta1) * factor) as f32,
-        keep2: beta2 as f32,
-        new2: ((1.0 - beta2) * factor * factor) as f32,
-        unbias1: unbias1 as f32,
-        unbias2: unbias2 as f32,
-        eps: eps as f32,
-        threshold: (SATURATED * limit) as f32,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Everything that continues a run, in one safetensors file.
 //!
-//! Tensors `param/NAME`, `moment1/NAME`, `moment2/NAME` (f32, row-major, `in x out` for a linear site); for
-//! SGD `param/NAME` and `velocity/NAME`. Format 1 knows AdamW with a clip and nothing else, and is still
+//! Tensors `param/NAME`, and what the optimizer's rule remembers under its own names, as `moment1/NAME` and
+//! `moment2/NAME` (f32, row-major, `in x out` for a linear site). Format 1 knows AdamW with a clip and nothing else, and is still
 //! written for it; format 2 is that of every other optimizer.
 //! The metadata has one key, `backcut`, whose value is the JSON of a [`Header`].
 //!
@@ -36,13 +36,11 @@ pub const FORMAT: u32 = 2;
 const MAX_HEADER: u64 = 16 << 20;
 /// A file beyond this is no checkpoint.
 const MAX_FILE: u64 = 4 << 30;
+
 /// The families of tensors under an optimizer: parameters, then its memory.
-fn families(optimizer: &Optimizer) -> &'static [&'static str] {
-    if optimizer.rule.kind().has_second_moment() {
-        &["param", "moment1", "moment2"]
-    } else {
-        &["param", "velocity"]
-    }
+fn families(optimizer: &Optimizer) -> impl ExactSizeIterator<Item = &'static str> {
+    let memory = optimizer.rule.kind().memory();
+    (0..memory.len() + 1).map(|i| if i == 0 { "param" } else { memory[i - 1] })
 }
 
 /// What a checkpoint says of itself.
@@ -161,7 +159,7 @@ pub fn to_bytes(layout: &Layout, state: &State<f32>, run: &ValidRun) -> Vec<u8> 
     let mut tensors = Tensors::default();
     let optimizer = &run.config().optimizer;
     let vectors = [&state.params, &state.moments.first, &state.moments.second];
-    for (family, values) in families(optimizer).iter().zip(vectors) {
+    for (family, values) in families(optimizer).zip(vectors) {
         tensors.add_parameters(family, layout, values);
     }
     let mut header = Header {
@@ -304,7 +302,8 @@ impl Checkpoint {
     pub fn state(&self, layout: &Layout) -> Result<State<f32>, CheckpointError> {
         let misfit = |what: String| CheckpointError::Misfit { path: self.path.clone(), what };
         let names = families(&self.header.config.optimizer);
-        let mut families = names.iter().map(|family| {
+        let count = names.len();
+        let mut families = names.map(|family| {
             let mut flat = Vec::with_capacity(layout.len());
             for parameter in layout.parameters() {
                 let name = format!("{family}/{}", parameter.name);
@@ -321,7 +320,7 @@ impl Checkpoint {
         });
         let mut next = || families.next().unwrap_or_else(|| Ok(vec![0.0; layout.len()]));
         let (params, first, second) = (next()?, next()?, next()?);
-        if self.tensors.len() != names.len() * layout.parameters().len() {
+        if self.tensors.len() != count * layout.parameters().len() {
             return Err(misfit(format!("it has {} tensors in all", self.tensors.len())));
         }
         let Header { update, adam_step, .. } = self.header;

@@ -219,7 +219,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use backcut_systems::AdamWSettings;
+    use backcut_systems::AdamW;
 
     fn config() -> RunConfig {
         RunConfig {
@@ -234,7 +234,7 @@ mod tests {
             start: None,
             updates: 500,
             evaluations: evaluation_points(0, 500, 200),
-            optimizer: Optimizer::adamw(AdamWSettings::default(), 4311.62),
+            optimizer: Optimizer::adamw(AdamW::default(), 4311.62),
             precision: Precision::F32,
             numerics: NUMERICS_VERSION,
         }

@@ -11,12 +11,12 @@
 //! branch is a state under another arm; and a resumed run is the run that never stopped.
 //!
 //! ```
-//! use backcut_lab::training::{AdamWSettings, Moments, Rule, clip, everywhere, update};
+//! use backcut_lab::training::{AdamW, Moments, Rule, clip, everywhere, update};
 //!
 //! let (params, gradient) = ([0.5_f32, -0.25], [30.0, 40.0]);
 //! let (gradient, factor) = clip(&gradient, 5.0);
 //! assert_eq!(factor, 0.1);
-//! let rule = everywhere(Rule::AdamW(AdamWSettings::default()), 2);
+//! let rule = everywhere(Rule::AdamW(AdamW::default()), 2);
 //! let (update, state) = update(&rule, &params, &Moments::zeros(2), &gradient);
 //! assert!(update.iter().all(|u| *u < 0.0));
 //! assert_eq!(state.step, 1);
@@ -37,7 +37,7 @@ mod tensors;
 mod trainer;
 mod training_loop;
 
-pub use backcut_systems::{AdamWSettings, Clip, Optimizer, Rule, SgdSettings, SystemChoice};
+pub use backcut_systems::{Adam, AdamW, Clip, Optimizer, Rule, Sgd, SystemChoice};
 pub use checkpoint::{Branch, Checkpoint, CheckpointError};
 pub use config::{ConfigError, Precision, RunConfig, Start, ValidRun};
 pub use digest::sha256;

@@ -26,7 +26,7 @@ pub fn clip<R: Real>(gradient: &[R], clip: impl Into<Clip>) -> (Vec<R>, f64) {
 
 /// One rule for all of `len` parameters.
 pub fn everywhere(rule: Rule, len: usize) -> [Stretch; 1] {
-    [Stretch { range: 0..len, rule: rule.kernel() }]
+    [Stretch { range: 0..len, rule }]
 }
 
 /// What the optimizer really adds to the parameters, weight decay included: the float difference
@@ -76,7 +76,7 @@ pub fn update_into<R: Real>(
 #[cfg(test)]
 mod tests {
     use backcut_kernels::random::Stream;
-    use backcut_systems::{AdamWSettings, SgdSettings};
+    use backcut_systems::{AdamW, Kind};
 
     use super::*;
 
@@ -92,11 +92,9 @@ mod tests {
     fn pure_equals_fused<R: Real>(threshold: impl Into<Clip> + Copy, rule: Rule) {
         let n = 1003;
         // Half of the parameters have a rate and a decay of their own.
-        let mut other = rule;
-        *other.rate_mut() *= 3.0;
-        *other.decay_mut() = 0.25;
-        let settings = [(0..500, rule), (500..n, other)]
-            .map(|(range, rule)| Stretch { range, rule: rule.kernel() });
+        let other = rule.times(3.0).with("decay", 0.25);
+        let settings =
+            [(0..500, rule), (500..n, other)].map(|(range, rule)| Stretch { range, rule });
         let mut theta: Vec<R> = normals("theta", n, 0.1);
         let (mut fused, mut pure) = (Moments::zeros(n), Moments::zeros(n));
         for step in 0..5 {
@@ -120,9 +118,8 @@ mod tests {
 
     #[test]
     fn the_pure_and_the_fused_step_give_the_same_bits() {
-        let adam = AdamWSettings { decay: 0.1, ..AdamWSettings::default() };
-        let sgd = SgdSettings { rate: 0.01, momentum: 0.9, decay: 0.1 };
-        for rule in [Rule::AdamW(AdamWSettings::default()), Rule::Adam(adam), Rule::Sgd(sgd)] {
+        for kind in Kind::ALL {
+            let rule = kind.usual().with("decay", 0.1).with("momentum", 0.9);
             for threshold in [Clip::Norm(1.0), Clip::Norm(1e6), Clip::NONE] {
                 pure_equals_fused::<f32>(threshold, rule);
                 pure_equals_fused::<f64>(threshold, rule);
@@ -141,7 +138,7 @@ mod tests {
     #[test]
     fn the_first_step_moves_by_the_rate_against_the_sign() {
         // m / (1 - b1) = g and v / (1 - b2) = g^2, so U = -lr g / (|g| + eps) - lr wd theta.
-        let settings = everywhere(Rule::AdamW(AdamWSettings::default()), 2);
+        let settings = everywhere(Rule::AdamW(AdamW::default()), 2);
         let (theta, gradient) = ([2.0_f64, -1.0], [1e-4_f64, -30.0]);
         let (update, _) = update(&settings, &theta, &Moments::zeros(2), &gradient);
         for i in 0..2 {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use backcut_engine::{Cut, ForwardSpec, Program, Rollout, Trace};
 use backcut_kernels::{Real, random};
-use backcut_lab::training::{AdamWSettings, Arm, Optimizer};
+use backcut_lab::training::{AdamW, Arm, Optimizer};
 use backcut_systems::policy::{Initialisation, Policy};
 use backcut_systems::{BatchKey, SampleError, Stream, System};
 
@@ -117,7 +117,7 @@ impl<R: Real> System<R> for PointMass {
 }
 
 pub fn optimizer() -> Optimizer {
-    Optimizer::adamw(AdamWSettings { rate: 3e-3, ..Default::default() }, 3.0)
+    Optimizer::adamw(AdamW { rate: 3e-3, ..Default::default() }, 3.0)
 }
 
 pub fn arm(cut: Cut, seed: u64) -> Arm {

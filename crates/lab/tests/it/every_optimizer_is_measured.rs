@@ -3,16 +3,16 @@
 use backcut_engine::Cut;
 use backcut_kernels::hash;
 use backcut_lab::measure::{ALL, Finding, Layer, Rig, replayed_hash, updates_of_gradients};
-use backcut_lab::training::{AdamWSettings, Arm, Clip, Rule, SgdSettings, Trainer};
+use backcut_lab::training::{Adam, AdamW, Arm, Clip, Rule, Sgd, Trainer};
 use backcut_systems::{Optimizer, ParameterGroup};
 
 use crate::common::{PointMass, arm, subject, trained, value};
 
 fn optimizers() -> Vec<(&'static str, Optimizer)> {
-    let usual = Optimizer::adamw(AdamWSettings::default(), 0.5);
-    let adam = Rule::Adam(AdamWSettings { decay: 0.1, ..AdamWSettings::default() });
-    let sgd = Rule::Sgd(SgdSettings { rate: 0.01, momentum: 0.9, decay: 0.0 });
-    let decayed = Rule::Sgd(SgdSettings { rate: 0.01, momentum: 0.9, decay: 0.1 });
+    let usual = Optimizer::adamw(AdamW::default(), 0.5);
+    let adam = Rule::Adam(Adam { decay: 0.1, ..Adam::default() });
+    let sgd = Rule::Sgd(Sgd { rate: 0.01, momentum: 0.9, decay: 0.0 });
+    let decayed = Rule::Sgd(Sgd { rate: 0.01, momentum: 0.9, decay: 0.1 });
     let biases =
         ParameterGroup { parameters: "*.bias".to_owned(), rate: Some(0.25), decay: Some(0.0) };
     vec![
@@ -78,19 +78,16 @@ fn sign_cosine(
     let (mut dot, mut square, mut count) = (0.0, 0.0, 0.0_f64);
     for i in 0..g.len() {
         let [theta, m, v, g] = [params[i], m[i], v[i], g[i]].map(f64::from);
-        let (seen, direction) = match optimizer.rule {
-            Rule::Sgd(s) => {
-                let seen = factor * g + s.decay * theta;
-                (seen, s.momentum * m + seen)
-            }
-            Rule::AdamW(s) | Rule::Adam(s) => {
-                let is_coupled = matches!(optimizer.rule, Rule::Adam(_));
-                let seen = factor * g + if is_coupled { s.decay * theta } else { 0.0 };
-                let mean = (s.beta1 * m + (1.0 - s.beta1) * seen) / (1.0 - s.beta1.powi(t));
-                let second =
-                    (s.beta2 * v + (1.0 - s.beta2) * seen * seen) / (1.0 - s.beta2.powi(t));
-                (seen, mean / (second.sqrt() + s.eps))
-            }
+        let rule = optimizer.rule;
+        let decay = if matches!(rule, Rule::AdamW(_)) { 0.0 } else { rule.value("decay") };
+        let seen = factor * g + decay * theta;
+        let direction = if let Rule::Sgd(s) = rule {
+            s.momentum * m + seen
+        } else {
+            let [beta1, beta2, eps] = ["beta1", "beta2", "eps"].map(|name| rule.value(name));
+            let mean = (beta1 * m + (1.0 - beta1) * seen) / (1.0 - beta1.powi(t));
+            let second = (beta2 * v + (1.0 - beta2) * seen * seen) / (1.0 - beta2.powi(t));
+            mean / (second.sqrt() + eps)
         };
         if seen != 0.0 {
             dot += seen.signum() * direction;

@@ -9,7 +9,7 @@
 
 use super::system::{Analytic, AnalyticConfig};
 use backcut_engine::Cut;
-use backcut_lab::training::{AdamWSettings, Arm, Optimizer, State, TrainError, Trainer};
+use backcut_lab::training::{AdamW, Arm, Optimizer, State, TrainError, Trainer};
 use backcut_systems::{BatchKey, Stream};
 
 use backcut_lab::measure::MeasureError;
@@ -40,7 +40,7 @@ pub struct StudyParams {
 
 impl Default for StudyParams {
     fn default() -> Self {
-        let adamw = AdamWSettings { rate: 0.01, ..AdamWSettings::default() };
+        let adamw = AdamW { rate: 0.01, ..AdamW::default() };
         Self {
             seeds: (1..=16).collect(),
             couplings: vec![0.5, 1.0],

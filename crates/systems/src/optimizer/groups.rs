@@ -29,10 +29,9 @@ pub struct ParameterGroup {
 
 impl ParameterGroup {
     /// This group's rule, made from everybody's.
-    fn over(&self, mut rule: Rule) -> Rule {
-        *rule.rate_mut() *= self.rate.unwrap_or(1.0);
-        *rule.decay_mut() = self.decay.unwrap_or(*rule.decay_mut());
-        rule
+    fn over(&self, rule: Rule) -> Rule {
+        let rule = rule.times(self.rate.unwrap_or(1.0));
+        self.decay.map_or(rule, |decay| rule.with("decay", decay))
     }
 
     /// The first setting that makes no sense under a rule, with the reason.
@@ -122,7 +121,7 @@ impl Placed {
         stretches.extend(self.ranges.iter().map(|(range, group)| {
             let group = group.map(|group| &optimizer.groups[group]);
             let rule = group.map_or(everybody, |group| group.over(everybody));
-            Stretch { range: range.clone(), rule: rule.kernel() }
+            Stretch { range: range.clone(), rule }
         }));
     }
 }

@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{MAX_STEPS, Quadrotor, QuadrotorError, VelocityReading};
-use crate::embedding::is_usual;
-use crate::policy::{Initialisation, Mixer, Policy};
+use crate::policy::{Initialisation, Mixer, Policy, is_usual};
 use crate::settings::{Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
-use crate::{AdamWSettings, Optimizer};
+use crate::{AdamW, Optimizer};
 
 /// Threshold of the global-norm clip: the median raw FF norm over 16 fresh batches at update 100 of a
 /// pilot, measured by `backcut calibrate`.
@@ -182,7 +181,7 @@ impl Settings for QuadrotorConfig {
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer::adamw(AdamWSettings::default(), CLIP)
+        Optimizer::adamw(AdamW::default(), CLIP)
     }
 
     fn error(&self) -> Quantity {

@@ -11,8 +11,8 @@ use std::f64::consts::TAU;
 
 use backcut_engine::Rollout;
 use backcut_kernels::Real;
-use backcut_kernels::math::slices::{map_cos, map_sin};
 use backcut_kernels::random::Stream;
+use backcut_kernels::slices::{map_cos, map_sin};
 
 use super::{DT, HORIZON, InitialSpread, InitialVelocity, POINT, QuadrotorConfig, STATE};
 use crate::BatchKey;

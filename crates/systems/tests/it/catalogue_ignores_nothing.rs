@@ -5,7 +5,7 @@ use std::sync::Arc;
 use backcut_engine::{ForwardSpec, Program, Rollout, Trace};
 use backcut_kernels::Real;
 use backcut_systems::{
-    AdamWSettings, BatchKey, Catalogue, Optimizer, SampleError, Settings, SettingsError, System,
+    AdamW, BatchKey, Catalogue, Optimizer, SampleError, Settings, SettingsError, System,
     SystemChoice,
 };
 use backcut_text::Hinted as _;
@@ -60,7 +60,7 @@ impl Settings for Pushed {
 
     fn optimizer(&self) -> Optimizer {
         let rate = if self.phase() == "pretraining" { 0.1 } else { 0.01 };
-        Optimizer::adamw(AdamWSettings { rate, ..AdamWSettings::default() }, 1.0)
+        Optimizer::adamw(AdamW { rate, ..AdamW::default() }, 1.0)
     }
 
     fn updates(&self) -> u64 {

@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use crate::common::{key, model, rollout, small, tap};
 use backcut_engine::{Cut, Rollout, Workspace};
 use backcut_oracle::{OracleInputs, OracleSpec, interpret};
-use backcut_systems::embedding::{Embedding, PositionStart};
 use backcut_systems::policy::Mixer;
+use backcut_systems::policy::{Embedding, PositionStart};
 use backcut_systems::quadrotor::{InitialVelocity, QuadrotorConfig, STATE, VelocityReading};
 use backcut_systems::{Stream, System};
 

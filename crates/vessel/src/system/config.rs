@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Vessel, VesselError, data};
 use backcut_systems::policy::{Initialisation, Mixer, Policy};
-use backcut_systems::{AdamWSettings, Decay, Optimizer, Schedule};
+use backcut_systems::{AdamW, Decay, Optimizer, Schedule};
 use backcut_systems::{Flag, Quantity, Settings, SettingsError, WINDOW};
 
 /// Sizes of policy and windows.
@@ -281,12 +281,12 @@ impl Settings for VesselConfig {
             Phase::Pretrain => {
                 let until = self.updates();
                 let schedule = Schedule { warmup: 100, until, end: 5e-6, decay: Decay::Cosine };
-                let adamw = AdamWSettings { beta2: 0.95, rate: 1e-3, ..AdamWSettings::default() };
+                let adamw = AdamW { beta2: 0.95, rate: 1e-3, ..AdamW::default() };
                 (adamw, Some(schedule))
             }
             Phase::Rollout => {
-                let usual = AdamWSettings::default();
-                (AdamWSettings { beta2: 0.99, rate: 2e-6, decay: 0.002, ..usual }, None)
+                let usual = AdamW::default();
+                (AdamW { beta2: 0.99, rate: 2e-6, decay: 0.002, ..usual }, None)
             }
         };
         Optimizer { schedule, ..Optimizer::adamw(adamw, 5.0) }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use backcut_engine::{Cut, Draw, ForwardSpec, Model, Moments, Program, Rollout, Workspace};
-use backcut_kernels::optim::AdamW;
-use backcut_kernels::optim::rule::{Rule, Stretch};
+use backcut_kernels::optim::rule::{AdamW, Rule, Stretch};
 
 use crate::exit::Told as _;
 

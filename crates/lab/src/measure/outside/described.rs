@@ -82,8 +82,9 @@ impl Optimizing {
     /// The step that follows, for as many parameters.
     pub(super) fn next(&self, len: usize) -> Step {
         let clip = if self.clip.is_finite() { self.clip.into() } else { Clip::NONE };
-        let stretches = vec![Stretch { range: 0..len, rule: self.rule.kernel() }];
-        let has = rule::keeps(&self.rule).map(|keeps| keeps && self.step > 0);
+        let stretches = vec![Stretch { range: 0..len, rule: self.rule }];
+        let keeps = if self.step > 0 { self.rule.keeps() } else { 0 };
+        let has = [keeps > 0, keeps > 1];
         Step { rule: self.rule, stretches, clip, before: self.step, has }
     }
 
@@ -95,7 +96,8 @@ impl Optimizing {
                 "a threshold is above zero; leave it out for none",
             ));
         }
-        rule::check(&self.rule)
+        let hint = "rates and eps are above zero, betas and momentum in [0, 1), decay not negative";
+        self.rule.check().map_err(|what| OutsideError::new(what, hint))
     }
 }
 

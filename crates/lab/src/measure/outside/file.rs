@@ -16,7 +16,6 @@ use safetensors::tensor::TensorInfo;
 
 use super::described::Described;
 use super::header::Header;
-use super::rule::keeps;
 use super::tensors::{OTHERS, Tensors, WRITE_AGAIN, family, wrong};
 use crate::measure::source::{OutsideError, Source, Vector};
 
@@ -147,12 +146,8 @@ impl<R: Stored> GradientFile<R> {
         let mut families = Vec::new();
         if let Some(optimizer) = &optimizer {
             families.push("param".to_owned());
-            let keeps = keeps(&optimizer.rule);
-            for (family, is_kept) in ["moment1", "moment2"].into_iter().zip(keeps) {
-                if is_kept && optimizer.step > 0 {
-                    families.push(family.to_owned());
-                }
-            }
+            let kept = if optimizer.step > 0 { optimizer.rule.keeps() } else { 0 };
+            families.extend(["moment1", "moment2"].into_iter().take(kept).map(str::to_owned));
         } else if has("moment1/") || has("moment2/") {
             let hint = "add `optimizer` and `step` to the metadata, or leave the moments out";
             return Err(wrong("moments without an optimizer and its count of steps", hint));

@@ -1,12 +1,11 @@
 //! What a file of gradients says of itself: one form, with a version.
 
-use backcut_systems::AdamWSettings;
-use serde::Deserialize;
+use backcut_systems::{AdamW, Kind, Rule};
+use serde::de::Error as _;
 use serde_json::{Map, Value};
 
 use super::described::Optimizing;
 use crate::measure::source::OutsideError;
-use backcut_systems::{Rule, SgdSettings};
 
 /// The newest version that this build reads, and the one that it writes.
 pub const FORMAT: u32 = 2;
@@ -23,29 +22,19 @@ pub(super) struct Header {
     optimizer: Option<(Rule, f64)>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-enum OptimizerForm {
-    Adamw { rate: f64, beta1: f64, beta2: f64, eps: f64, decay: f64, clip: Option<f64> },
-    Adam { rate: f64, beta1: f64, beta2: f64, eps: f64, decay: f64, clip: Option<f64> },
-    Sgd { rate: f64, momentum: f64, decay: f64, clip: Option<f64> },
+/// A rule as files of gradients say it: its settings beside its `kind`.
+pub fn tagged(rule: &Rule) -> Result<Value, serde_json::Error> {
+    let kind = rule.kind().name();
+    let mut form = serde_json::to_value(rule)?[kind].take();
+    form["kind"] = kind.into();
+    Ok(form)
 }
 
-impl OptimizerForm {
-    fn rule(self) -> (Rule, f64) {
-        let (rule, clip) = match self {
-            Self::Adamw { rate, beta1, beta2, eps, decay, clip } => {
-                (Rule::AdamW(AdamWSettings { rate, beta1, beta2, eps, decay }), clip)
-            }
-            Self::Adam { rate, beta1, beta2, eps, decay, clip } => {
-                (Rule::Adam(AdamWSettings { rate, beta1, beta2, eps, decay }), clip)
-            }
-            Self::Sgd { rate, momentum, decay, clip } => {
-                (Rule::Sgd(SgdSettings { rate, momentum, decay }), clip)
-            }
-        };
-        (rule, clip.unwrap_or(f64::INFINITY))
-    }
+/// What [`tagged`] made, read again.
+pub fn untagged(mut form: Map<String, Value>) -> Result<Rule, serde_json::Error> {
+    let missing = || serde_json::Error::missing_field("kind");
+    let kind: Kind = serde_json::from_value(form.remove("kind").ok_or_else(missing)?)?;
+    serde_json::from_value(Map::from_iter([(kind.name().to_owned(), form.into())]).into())
 }
 
 fn wrong(what: impl Into<String>) -> OutsideError {
@@ -86,9 +75,12 @@ impl Header {
         let optimizer = match &value["optimizer"] {
             Value::Null => None,
             form => {
-                let form: OptimizerForm = serde_json::from_value(form.clone())
-                    .map_err(|error| wrong(format!("metadata `optimizer`: {error}")))?;
-                Some(form.rule())
+                let broken = |error| wrong(format!("metadata `optimizer`: {error}"));
+                let mut form: Map<String, Value> =
+                    serde_json::from_value(form.clone()).map_err(broken)?;
+                let clip = form.remove("clip").unwrap_or(Value::Null);
+                let clip: Option<f64> = serde_json::from_value(clip).map_err(broken)?;
+                Some((untagged(form).map_err(broken)?, clip.unwrap_or(f64::INFINITY)))
             }
         };
         let step = match &value["step"] {
@@ -104,7 +96,7 @@ impl Header {
             value["cuts"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
         arms.sort_by_key(|arm| (arm != "FF", arm.clone()));
         let optimizer = &value["config"]["optimizer"];
-        let settings = serde_json::from_value::<AdamWSettings>(optimizer["adamw"].clone())
+        let settings = serde_json::from_value::<AdamW>(optimizer["adamw"].clone())
             .map_err(|error| wrong(format!("metadata of format 1: {error}")))?;
         let rate = value["rate"].as_f64().unwrap_or(settings.rate);
         let clip = optimizer["clip"].as_f64().unwrap_or(f64::INFINITY);
@@ -112,7 +104,7 @@ impl Header {
             arms: Some(arms),
             parameters: None,
             step: value["adam_step"].as_u64(),
-            optimizer: Some((Rule::AdamW(AdamWSettings { rate, ..settings }), clip)),
+            optimizer: Some((Rule::AdamW(AdamW { rate, ..settings }), clip)),
         })
     }
 

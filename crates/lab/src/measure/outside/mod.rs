@@ -13,7 +13,6 @@
 mod described;
 mod file;
 mod header;
-mod rule;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -22,7 +21,7 @@ pub use crate::measure::source::{InMemory, OutsideError, Source, Vector};
 pub use backcut_systems::Rule;
 pub use described::{Described, GroupRule, Optimizing, group};
 pub use file::{FORMAT, GradientFile, Opened, open};
-pub use rule::keeps;
+pub use header::{tagged, untagged};
 
 use backcut_kernels::Real;
 

@@ -75,17 +75,14 @@ impl Here {
     }
 
     fn header(&self) -> Value {
-        let settings = self.optimizer.at(self.state.moments.step + 1).moments().unwrap();
+        let mut optimizer = super::tagged(&self.optimizer.at(self.state.moments.step + 1)).unwrap();
+        optimizer["clip"] = threshold(&self.optimizer).into();
         json!({
             "kind": "export", "format": 2,
             "arms": CUTS.map(|cut| cut.to_string()),
             "parameters": self.layout.iter().map(|(name, _)| name).collect::<Vec<_>>(),
             "step": self.state.moments.step,
-            "optimizer": {
-                "kind": "adamw", "rate": settings.rate, "beta1": settings.beta1,
-                "beta2": settings.beta2, "eps": settings.eps, "decay": settings.decay,
-                "clip": threshold(&self.optimizer),
-            },
+            "optimizer": optimizer,
         })
     }
 

@@ -3,7 +3,7 @@
 #![allow(dead_code, unused_imports)] // every test takes what it needs
 
 use backcut_lab::measure::{Finding, Measurement, Subject};
-use backcut_lab::training::{AdamWSettings, Arm, Optimizer, State, Trainer};
+use backcut_lab::training::{AdamW, Arm, Optimizer, State, Trainer};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, System};
 
@@ -20,7 +20,7 @@ pub fn quadrotor() -> Quadrotor {
 
 /// An optimizer that clips the quadrotor's gradients or leaves them alone.
 pub fn with_clip(clip: f64) -> Optimizer {
-    Optimizer::adamw(AdamWSettings::default(), clip)
+    Optimizer::adamw(AdamW::default(), clip)
 }
 
 /// The state after some updates of an arm.

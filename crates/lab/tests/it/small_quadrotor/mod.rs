@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use backcut_engine::Cut;
 use backcut_kernels::random;
 use backcut_lab::measure::Subject;
-use backcut_lab::training::{AdamWSettings, Arm, Optimizer, State, Trainer};
+use backcut_lab::training::{AdamW, Arm, Optimizer, State, Trainer};
 use backcut_systems::policy::{Initialisation, Policy};
 use backcut_systems::quadrotor::{Quadrotor, QuadrotorConfig};
 use backcut_systems::{BatchKey, Stream};
@@ -31,7 +31,7 @@ pub fn config(noise: &str) -> QuadrotorConfig {
 static OPTIMIZER: LazyLock<Optimizer> = LazyLock::new(optimizer);
 
 pub fn optimizer() -> Optimizer {
-    Optimizer::adamw(AdamWSettings::default(), 100.0)
+    Optimizer::adamw(AdamW::default(), 100.0)
 }
 
 pub fn state(system: &Quadrotor, seed: u64) -> State<f32> {

@@ -3,7 +3,7 @@
 
 use backcut_engine::{Init, Trace, Var};
 
-use crate::policy::Policy;
+use super::Policy;
 use crate::settings::SettingsError;
 
 /// What becomes of a token before the first block.

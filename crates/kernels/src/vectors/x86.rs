@@ -14,9 +14,9 @@ use std::arch::x86_64::{
     _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
+use super::{Scalar, Square, Vectors, Work};
 use crate::Real;
 use crate::isa::{Isa, Path};
-use crate::vectors::{Scalar, Square, Vectors, Work};
 
 /// Proof that AVX-512 may be used: 64-byte registers.
 #[derive(Clone, Copy)]
