@@ -33,12 +33,17 @@ pub struct Knot {
     pub modules: Vec<String>,
     /// How many modules the parent has.
     pub of: usize,
+    /// The imports that close it: which file says which path.
+    pub imports: Vec<String>,
 }
+
+/// Who reads whom among siblings, with the places that say so.
+type Edges = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 /// The knots of the crate whose sources lie in `src`.
 pub fn knots(src: &Path) -> Result<Vec<Knot>, String> {
     let known = Crate::read(src)?;
-    let mut below: BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    let mut below: BTreeMap<Module, Edges> = BTreeMap::new();
     for module in known.modules.keys() {
         if let Some((name, parent)) = module.split_last() {
             below.entry(parent.to_vec()).or_default().entry(name.clone()).or_default();
@@ -50,7 +55,9 @@ pub fn knots(src: &Path) -> Result<Vec<Knot>, String> {
             let shared = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
             if let (Some(from), Some(to)) = (module.get(shared), target.get(shared)) {
                 let siblings = below.entry(module[..shared].to_vec()).or_default();
-                siblings.entry(from.clone()).or_default().insert(to.clone());
+                let said = format!("{} says {}", module.join("::"), path.join("::"));
+                let targets = siblings.entry(from.clone()).or_default();
+                targets.entry(to.clone()).or_default().insert(said);
             }
         }
     }
@@ -58,14 +65,19 @@ pub fn knots(src: &Path) -> Result<Vec<Knot>, String> {
     for (parent, edges) in &below {
         for modules in circles(edges) {
             let parent = if parent.is_empty() { "crate".into() } else { parent.join("::") };
-            found.push(Knot { parent, modules, of: edges.len() });
+            let among = |name: &String| modules.contains(name);
+            let inside = edges.iter().filter(|(from, _)| among(from));
+            let inside = inside.flat_map(|(from, to)| to.iter().filter(move |(to, _)| *to != from));
+            let said = inside.filter(|(to, _)| among(to)).flat_map(|(_, said)| said.clone());
+            let imports = said.collect();
+            found.push(Knot { parent, modules, of: edges.len(), imports });
         }
     }
     Ok(found)
 }
 
 /// Sets of two or more modules that reach each other.
-fn circles(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+fn circles(edges: &Edges) -> Vec<Vec<String>> {
     let reached: BTreeMap<&String, BTreeSet<&String>> =
         edges.keys().map(|from| (from, reached(edges, from))).collect();
     let mut found: Vec<Vec<String>> = Vec::new();
@@ -82,13 +94,12 @@ fn circles(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
 }
 
 /// Everything that a module reads, directly or through others.
-fn reached<'e>(
-    edges: &'e BTreeMap<String, BTreeSet<String>>,
-    from: &'e String,
-) -> BTreeSet<&'e String> {
+fn reached<'e>(edges: &'e Edges, from: &'e String) -> BTreeSet<&'e String> {
     let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(at) = next.pop() {
-        next.extend(edges.get(at).into_iter().flatten().filter(|to| seen.insert(*to)));
+        next.extend(
+            edges.get(at).into_iter().flat_map(|to| to.keys()).filter(|to| seen.insert(*to)),
+        );
     }
     seen
 }

@@ -107,9 +107,10 @@ fn document() -> Result<(), String> {
 fn knots() -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for (name, src) in size::crates(&root())? {
-        for imports::Knot { parent, modules, of } in imports::knots(&src)? {
+        for imports::Knot { parent, modules, of, imports } in imports::knots(&src)? {
             let (count, names) = (modules.len(), modules.join(", "));
-            found.push(format!("{name}, {parent}: {count} of {of}: {names}"));
+            let imports: String = imports.iter().map(|said| format!("\n    {said}")).collect();
+            found.push(format!("{name}, {parent}: {count} of {of}: {names}{imports}"));
         }
     }
     Ok(found)

@@ -33,7 +33,7 @@ use crate::credit::BackwardError;
 pub use crate::credit::Fate;
 use crate::credit::{Draw, Resolved};
 use crate::cut::Cut;
-use crate::forward::spec::MemoryReads;
+use crate::forward::rollout::spec::MemoryReads;
 use crate::trace::Site;
 
 /// What an edge between two steps runs through.

@@ -43,7 +43,7 @@ pub use fault::{Fault, Phase};
 pub use forward::model::{Model, Moments, WrongLength};
 pub use forward::roll::RollError;
 pub use forward::rollout::Rollout;
-pub use forward::spec::{Donor, Fed, ForwardError, ForwardSpec, Mask, MemoryReads};
+pub use forward::rollout::spec::{Donor, Fed, ForwardError, ForwardSpec, Mask, MemoryReads};
 pub use trace::ops;
 pub use trace::{
     Carried, Init, Layout, Node, ParamId, Parameter, Scope, Site, Trace, TraceError, Var,

@@ -10,6 +10,9 @@ use crate::error::StatsError;
 use crate::philox::{Philox, Stream};
 use crate::table::SourceTable;
 
+/// Fewer sources than this make no interval.
+pub const MIN_SOURCES: usize = 4;
+
 /// Columns, or draws, that are summed together.
 const LANES: usize = 8;
 
@@ -198,8 +201,8 @@ pub fn mean_interval(
     seed: u64,
 ) -> Result<[f64; 2], StatsError> {
     crate::error::require_finite("the interval", values)?;
-    if values.len() < crate::family::MIN_SOURCES {
-        let (found, needed) = (values.len(), crate::family::MIN_SOURCES);
+    if values.len() < MIN_SOURCES {
+        let (found, needed) = (values.len(), MIN_SOURCES);
         return Err(StatsError::TooFewSources { found, needed });
     }
     let mut means = Units::plain(values.len()).means(&[values.to_vec()], draws, seed)?;
@@ -326,12 +329,12 @@ mod tests {
     #[test]
     fn an_interval_takes_enough_finite_values() {
         let levels = [0.025, 0.975];
-        let few = vec![1.0; crate::family::MIN_SOURCES - 1];
+        let few = vec![1.0; MIN_SOURCES - 1];
         assert!(matches!(
             mean_interval(&few, levels, 100, 1),
             Err(StatsError::TooFewSources { .. })
         ));
-        let enough = vec![1.0; crate::family::MIN_SOURCES];
+        let enough = vec![1.0; MIN_SOURCES];
         assert_eq!(mean_interval(&enough, levels, 100, 1).unwrap(), [1.0, 1.0]);
         assert!(mean_interval(&[1.0, 2.0, f64::NAN, 3.0, 4.0], levels, 100, 1).is_err());
         let [low, high] = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], levels, 2000, 1).unwrap();

@@ -8,7 +8,12 @@ use std::borrow::Cow;
 use backcut_text::Hinted;
 use thiserror::Error;
 
-use crate::table::with_point;
+/// A number with a decimal comma, written with a point; none if it is no such number.
+pub(crate) fn with_point(cell: &str) -> Option<String> {
+    let is_one = cell.matches(',').count() == 1 && !cell.contains('.');
+    let pointed = is_one.then(|| cell.replace(',', "."))?;
+    pointed.parse::<f64>().is_ok().then_some(pointed)
+}
 
 /// What is wrong; completes "failed to ...".
 #[derive(Clone, PartialEq, Debug, Error)]

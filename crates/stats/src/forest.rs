@@ -5,10 +5,27 @@
 
 use std::fmt::Write as _;
 
+use backcut_text::COLUMNS;
 use backcut_text::format::Digits;
 
 use crate::family::{Report, Row};
-use crate::text::{name_width, short};
+
+/// The longest name a table of 80 columns shows; the full one stands in the list of contrasts.
+pub(crate) const NAME: usize = 18;
+
+/// How wide the column of names is: as the longest, as far as there is room beside the tests.
+pub(crate) fn name_width(report: &Report, columns: usize) -> usize {
+    let longest = report.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    longest.clamp(8, NAME + columns.saturating_sub(COLUMNS) / 2)
+}
+
+/// A name cut to a width.
+pub(crate) fn short(name: &str, width: usize) -> String {
+    if name.chars().count() <= width {
+        return name.to_owned();
+    }
+    name.chars().take(width - 1).chain(['…']).collect()
+}
 
 /// The axis: a range of values mapped onto a range of places.
 struct Axis {

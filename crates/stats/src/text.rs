@@ -10,12 +10,9 @@ use backcut_text::format::{Digits, p_value};
 use backcut_text::{COLUMNS, counted, escape, wrapped};
 
 use crate::family::{Bound, Report, Row};
-use crate::forest;
+use crate::forest::{self, name_width, short};
 use crate::signflip::TIE_TOLERANCE;
 use crate::table::{Cell, SourceTable};
-
-/// The longest name a table of 80 columns shows; the full one stands in the list of contrasts.
-const NAME: usize = 18;
 
 /// Cells that are listed one by one.
 const LISTED: usize = 40;
@@ -196,20 +193,6 @@ fn digits_of(row: &Row) -> Digits {
     Digits::of_range(row.pointwise[0], row.pointwise[1])
 }
 
-/// How wide the column of names is: as the longest, as far as there is room beside the tests.
-pub(crate) fn name_width(report: &Report, columns: usize) -> usize {
-    let longest = report.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-    longest.clamp(8, NAME + columns.saturating_sub(COLUMNS) / 2)
-}
-
-/// A name cut to a width.
-pub(crate) fn short(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return name.to_owned();
-    }
-    name.chars().take(width - 1).chain(['…']).collect()
-}
-
 fn trim_zeros(number: &str) -> &str {
     number.strip_suffix(".0").unwrap_or(number)
 }
@@ -217,6 +200,7 @@ fn trim_zeros(number: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forest::NAME;
     use crate::{Contrast, FamilyParams, Layout, SourceTable};
 
     /// A whole report, to the letter.

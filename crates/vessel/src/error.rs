@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use backcut_text::Hinted;
 use backcut_text::escape::plain;
 
-use crate::store::MANIFEST;
+/// The file that makes a folder a store of tracks.
+pub(crate) const MANIFEST: &str = "store.json";
 
 /// Why tracks could not be read, cleaned, stored or divided.
 #[derive(Debug, thiserror::Error)]

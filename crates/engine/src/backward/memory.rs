@@ -11,7 +11,7 @@ use crate::backward::lanes::Variant;
 use crate::backward::workspace::{NeighbourSums, Workspace};
 use crate::compile::linears::LinearSite;
 use crate::forward::rollout::Rollout;
-use crate::forward::spec::MemoryReads;
+use crate::forward::rollout::spec::MemoryReads;
 use crate::trace::Site;
 
 impl<R: Real> Workspace<R> {

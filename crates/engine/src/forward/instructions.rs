@@ -8,8 +8,8 @@ use backcut_kernels::{Isa, Real, gelu, norm};
 use crate::compile::graph::Fused;
 use crate::compile::program::position;
 use crate::forward::local::{At, Forward, Values};
+use crate::forward::rollout::spec::Donor;
 use crate::forward::rollout::{Attended, Record, Rollout};
-use crate::forward::spec::Donor;
 use crate::trace::ops::{Linear, Op};
 use crate::trace::{Carried, Site};
 

@@ -6,4 +6,3 @@ pub(crate) mod local;
 pub(crate) mod model;
 pub(crate) mod roll;
 pub(crate) mod rollout;
-pub(crate) mod spec;

@@ -1,15 +1,17 @@
 //! The record of one forward: everything any backward will need, and nothing about cuts.
 
+pub(crate) mod spec;
+
 use std::sync::Arc;
 
 use backcut_kernels::attention::{Cache, Credit, Sent, Shape, Stack};
 use backcut_kernels::columns::ROWS;
 use backcut_kernels::{Aligned, Real};
 
+use self::spec::{Fixed, ForwardError, ForwardSpec};
 use crate::compile::graph::{Frame, Graph};
 use crate::compile::narrow::Narrow;
 use crate::compile::program::{CacheSite, Program, TokenSite};
-use crate::forward::spec::{Fixed, ForwardError, ForwardSpec};
 use crate::trace::ops::{Constant, Op};
 use crate::trace::{Scope, Site};
 

@@ -1,8 +1,6 @@
-//! Instructions of a traced step, and where they stand.
+//! Where the instructions of a traced step stand, and what is known by name.
 
 use std::ops::Range;
-
-use crate::trace::ops::Op;
 
 /// Index of an instruction (and of its value) in its graph.
 pub type Site = usize;
@@ -17,17 +15,6 @@ pub enum Scope {
     Step,
     /// Computed once per rollout, for each token of the condition.
     Condition,
-}
-
-/// An instruction with what is known about its value.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Node {
-    /// The instruction.
-    pub op: Op,
-    /// Columns of its value.
-    pub width: usize,
-    /// What users see: its name if it has one, and where it was written.
-    pub label: String,
 }
 
 /// An input or carried value, by name.

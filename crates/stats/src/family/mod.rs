@@ -9,7 +9,8 @@ mod params;
 mod report;
 mod run;
 
+pub use crate::bootstrap::MIN_SOURCES;
 pub use notes::SMALL_SAMPLE;
-pub use params::{Bound, BoundError, DRAWS, Family, FamilyParams, MIN_SOURCES, SEED};
+pub use params::{Bound, BoundError, DRAWS, Family, FamilyParams, SEED};
 pub use report::{Report, Row};
 pub(crate) use run::Prepared;

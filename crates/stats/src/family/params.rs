@@ -9,9 +9,6 @@ use crate::contrast::Contrast;
 use crate::error::StatsError;
 use crate::signflip::{MAX_EXACT, SignFlipOptions};
 
-/// Fewer sources than this make no interval.
-pub const MIN_SOURCES: usize = 4;
-
 /// Draws of every bootstrap that does not say otherwise.
 pub const DRAWS: usize = 100_000;
 

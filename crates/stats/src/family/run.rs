@@ -1,8 +1,8 @@
 //! A family on a table: estimates, intervals, audit, verdicts.
 
-use super::params::{Bound, Family, MIN_SOURCES};
+use super::params::{Bound, Family};
 use super::report::{Report, Row};
-use crate::bootstrap::Units;
+use crate::bootstrap::{MIN_SOURCES, Units};
 use crate::contrast::{Contrast, Direction};
 use crate::error::StatsError;
 use crate::leave_one_out::LeaveOneOut;

@@ -19,6 +19,5 @@ mod raw;
 mod read_parquet;
 mod sources;
 
-pub(crate) use raw::with_point;
 pub use raw::{Dialect, RawTable};
 pub use sources::{Cell, Layout, SourceTable};

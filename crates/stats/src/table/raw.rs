@@ -3,7 +3,7 @@
 //! Text first, numbers later: whether `2026091701` is a name or a value depends on the column's
 //! role, which is not known here.
 
-use super::super::error::StatsError;
+use crate::error::{StatsError, with_point};
 
 /// A header and rows of text, rectangular.
 #[derive(Clone, PartialEq, Debug)]
@@ -127,16 +127,10 @@ impl RawTable {
     }
 }
 
-/// A number with a decimal comma, written with a point; none if it is no such number.
-pub(crate) fn with_point(cell: &str) -> Option<String> {
-    let is_one = cell.matches(',').count() == 1 && !cell.contains('.');
-    let pointed = is_one.then(|| cell.replace(',', "."))?;
-    pointed.parse::<f64>().is_ok().then_some(pointed)
-}
-
 #[cfg(feature = "parquet")]
 fn parquet(bytes: &[u8]) -> Result<RawTable, StatsError> {
-    super::read_parquet::read(bytes)
+    let (header, rows) = super::read_parquet::read(bytes)?;
+    RawTable { header, rows }.checked()
 }
 
 #[cfg(not(feature = "parquet"))]

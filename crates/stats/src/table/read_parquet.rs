@@ -9,20 +9,22 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-use super::RawTable;
 use super::contain::contained;
 use crate::error::StatsError;
 
 /// The most entries that are read. Lists of one value take no space in a file, so its length is no bound.
 const MAX_ENTRIES: u64 = 100_000_000;
 
+/// The header, and rows with their numbers.
+type Cells = (Vec<String>, Vec<(usize, Vec<String>)>);
+
 /// Reads a table. The library panics on some damaged files (parquet 60.1); that is an error here.
-pub(super) fn read(bytes: &[u8]) -> Result<RawTable, StatsError> {
+pub(super) fn read(bytes: &[u8]) -> Result<Cells, StatsError> {
     let damaged = || StatsError::Unreadable("it is damaged Parquet".into());
     contained(|| read_sound(bytes)).unwrap_or_else(|| Err(damaged()))
 }
 
-fn read_sound(bytes: &[u8]) -> Result<RawTable, StatsError> {
+fn read_sound(bytes: &[u8]) -> Result<Cells, StatsError> {
     let unreadable =
         |error: parquet::errors::ParquetError| StatsError::Unreadable(error.to_string());
     let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(unreadable)?;
@@ -46,7 +48,7 @@ fn read_sound(bytes: &[u8]) -> Result<RawTable, StatsError> {
         // Row numbers count as in a CSV file, whose header is row 1.
         rows.push((index + 2, cells));
     }
-    RawTable { header, rows }.checked()
+    Ok((header, rows))
 }
 
 fn text(column: &str, field: &Field) -> Result<String, StatsError> {

@@ -1,7 +1,6 @@
 //! The file's own arms: where they start, how far they go, what they keep.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::sync::Arc;
 
 use backcut_engine::{BackwardError, Cut, CutError};
@@ -11,7 +10,7 @@ use backcut_text::nearest;
 use serde_json::{Map, Value};
 
 use super::grid::{check_label, one_seed};
-use super::resolver::{Resolver, indices};
+use super::resolver::{Resolver, indices, invalid};
 use crate::error::StudyError;
 use crate::file::{ArmTable, SharedTable};
 use crate::study::{Arm, Grid, Shared};
@@ -286,10 +285,6 @@ impl Resolver<'_> {
         }
         Ok(chosen)
     }
-}
-
-pub(super) fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
-    Err(StudyError::invalid(what, hint))
 }
 
 /// The cut of an arm; single edges by their whole names, so that one cut has one id however it is written.

@@ -13,6 +13,7 @@ pub use arms::EVALUATE_EVERY;
 
 use std::path::Path;
 
+use backcut_lab::training::config::canonical as in_one_form;
 use backcut_systems::Catalogue;
 
 use crate::error::StudyError;
@@ -56,7 +57,9 @@ impl Study {
             reused.push((Self::load_nested(&beside, catalogue, read, depth + 1)?, &reuse.arms));
         }
         let resolver = Resolver::new(&file, path, catalogue);
-        resolver.and_then(|r| r.resolve(&reused)).map_err(|e| e.within(&origin))
+        let mut study = resolver.and_then(|r| r.resolve(&reused)).map_err(|e| e.within(&origin))?;
+        study.canonical = in_one_form(&canonical::describe(&study));
+        Ok(study)
     }
 
     /// A study as it was frozen or noted, from its canonical form. What only a catalogue knows (the

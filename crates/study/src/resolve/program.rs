@@ -10,8 +10,7 @@ use backcut_lab::training::config::MAX_UPDATES;
 use backcut_systems::{Optimizer, Stream, SystemChoice, change};
 use serde_json::Value;
 
-use super::arms::invalid;
-use super::resolver::Resolver;
+use super::resolver::{Resolver, invalid};
 use crate::error::StudyError;
 use crate::file::{ArmTable, OptimizerTable, SystemTable};
 use crate::program::{Program, Replay, Surroundings, hash_file};

@@ -1,12 +1,11 @@
 //! The order in which a file is resolved: grid, reused arms, own arms, measurements, families.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-use backcut_lab::training::config::canonical;
 use backcut_systems::{Catalogue, Quantity};
 
-use super::canonical::describe;
 use crate::error::StudyError;
 use crate::file::StudyFile;
 use crate::program::Program;
@@ -37,6 +36,7 @@ impl<'a> Resolver<'a> {
         Ok(Self { file, path, catalogue, program: None, grids: vec![], arms: vec![] })
     }
 
+    /// The study, but for its canonical form, which is made of the whole.
     pub(crate) fn resolve(mut self, reused: &[(Study, &Vec<String>)]) -> Result<Study, StudyError> {
         self.program = self.own_program()?;
         let own = self.own_grid()?;
@@ -55,7 +55,7 @@ impl<'a> Resolver<'a> {
         let families = self.families(&measured)?;
         self.check_comparisons()?;
         let error = self.error_words()?;
-        let mut study = Study {
+        Ok(Study {
             name: self.file.name.clone(),
             title: self.file.title.clone(),
             path: self.path.to_owned(),
@@ -66,9 +66,7 @@ impl<'a> Resolver<'a> {
             comparisons: self.file.comparisons.clone(),
             error,
             canonical: String::new(),
-        };
-        study.canonical = canonical(&describe(&study));
-        Ok(study)
+        })
     }
 
     /// What the first arm's endpoints are, in words.
@@ -82,6 +80,10 @@ impl<'a> Resolver<'a> {
             (None, None) => Quantity { name: "error", unit: "" }.into(),
         })
     }
+}
+
+pub(super) fn invalid<T>(what: impl Display, hint: impl Display) -> Result<T, StudyError> {
+    Err(StudyError::invalid(what, hint))
 }
 
 pub(super) fn indices<T>(items: &[T], test: impl Fn(&T) -> bool) -> Vec<usize> {

@@ -22,5 +22,4 @@ pub use writer::StoreWriter;
 
 const TRACKS: &str = "tracks.parquet";
 const RESERVED: &str = "reserved.parquet";
-pub(crate) const MANIFEST: &str = "store.json";
 const FORMAT: u32 = 1;

@@ -7,8 +7,8 @@ use backcut_files::Hash;
 
 use super::columns::read;
 use super::manifest::Manifest;
-use super::{FORMAT, MANIFEST, RESERVED, TRACKS};
-use crate::error::AisError;
+use super::{FORMAT, RESERVED, TRACKS};
+use crate::error::{AisError, MANIFEST};
 use crate::segment::Segment;
 use crate::source::hash_file;
 use crate::tracks::{Reserved, Tracks, hash_of, merged, whole_hash};

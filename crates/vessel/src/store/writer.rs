@@ -13,9 +13,9 @@ use backcut_files::Hash;
 
 use super::columns::TracksWriter;
 use super::manifest::{Funnel, Manifest};
-use super::{FORMAT, MANIFEST, RESERVED, TRACKS};
+use super::{FORMAT, RESERVED, TRACKS};
 use crate::clean::{Cleaner, Rules};
-use crate::error::AisError;
+use crate::error::{AisError, MANIFEST};
 use crate::model::{Shape, moving_starts, separate_windows};
 use crate::segment::{Place, Segment};
 use crate::source::{Source, hash_file};

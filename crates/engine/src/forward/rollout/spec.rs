@@ -8,9 +8,9 @@ use std::sync::Arc;
 use backcut_kernels::Real;
 use backcut_text::Hinted;
 
+use super::Rollout;
 use crate::compile::program::Program;
 use crate::cut::stands_for;
-use crate::forward::rollout::Rollout;
 use crate::trace::Site;
 
 /// Which positions of the caches a query reads.

@@ -1,10 +1,50 @@
-//! The recorder: instructions as they come, and the first mistake.
+//! Writing one step with ordinary Rust code.
+//!
+//! A [`Trace`] hands out [`Var`]s; arithmetic on them records instructions. A mistake (a width that
+//! does not fit, a name used twice) does not panic and needs no `?` at every line: the first one is
+//! kept, with the line of *your* code that made it, and [`Trace::compile`] returns it.
+//!
+//! ```
+//! use backcut_engine::Trace;
+//!
+//! let t = Trace::new();
+//! let position = t.state("position", 1);
+//! let target = t.input("target", 1);
+//! let action = t.linear("policy", t.concat(&[position, target]), 1).tanh();
+//! let next = position + action * 0.1;
+//! t.next("position", next);
+//! t.loss((next - target).square());
+//! let program = t.compile()?;
+//! assert_eq!(program.layout().len(), 3);
+//! # Ok::<(), backcut_engine::TraceError>(())
+//! ```
+
+mod declare;
+mod edges;
+mod error;
+mod layout;
+mod node;
+pub mod ops;
 
 use std::cell::RefCell;
 use std::panic::Location;
 
-use super::{Bound, Carried, Init, Layout, Named, Node, ParamId, Scope, Site, TraceError, Var};
-use crate::trace::ops::Op;
+pub use error::TraceError;
+pub use layout::{Init, Layout, Parameter};
+pub(crate) use node::{Bound, Named};
+pub use node::{Carried, ParamId, Scope, Site};
+use ops::Op;
+
+/// An instruction with what is known about its value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// The instruction.
+    pub op: Op,
+    /// Columns of its value.
+    pub width: usize,
+    /// What users see: its name if it has one, and where it was written.
+    pub label: String,
+}
 
 #[derive(Default)]
 pub(crate) struct Inner {
@@ -92,7 +132,7 @@ impl Trace {
     }
 
     /// Whether an input, state, register or tap has the name: from outside they are asked for alike.
-    pub(super) fn is_taken(&self, name: &str) -> bool {
+    fn is_taken(&self, name: &str) -> bool {
         let inner = self.inner.borrow();
         let carried = inner.states.iter().chain(&inner.registers).map(|c| &c.name);
         let named = inner.inputs.iter().chain(&inner.taps).chain(&inner.points).map(|n| &n.name);
@@ -189,5 +229,43 @@ mod tests {
         }
         let none = said(|_, near, far| _ = (near + near, far + far));
         assert_eq!(none, ["", ""]);
+    }
+}
+
+/// A value of the step, whose methods stand with the instructions they record ([`ops`]): one row per trajectory, [`Var::width`] columns.
+#[derive(Clone, Copy)]
+pub struct Var<'t> {
+    trace: &'t Trace,
+    scope: Scope,
+    site: Site,
+}
+
+impl<'t> Var<'t> {
+    fn new(trace: &'t Trace, scope: Scope, site: Site) -> Self {
+        Self { trace, scope, site }
+    }
+
+    pub(crate) fn trace(self) -> &'t Trace {
+        self.trace
+    }
+
+    pub(crate) fn site(self) -> Site {
+        self.site
+    }
+
+    pub(crate) fn scope(self) -> Scope {
+        self.scope
+    }
+
+    /// Columns.
+    pub fn width(self) -> usize {
+        self.trace.width_of(self.scope, self.site)
+    }
+
+    /// Records an instruction in this value's graph, under its own name.
+    pub(crate) fn push(self, op: impl Into<Op>, width: usize) -> Self {
+        let op = op.into();
+        let label = op.name();
+        self.trace.push(self.scope, op, width, label)
     }
 }
