@@ -14,6 +14,7 @@ use crate::{Isa, Real};
 
 mod adam;
 mod adamw;
+mod lion;
 mod sgd;
 
 /// What a rule's file says of it.
@@ -244,6 +245,8 @@ rules! {
     Adam = "adam" in adam;
     /// Gradient descent with momentum, as PyTorch's `SGD`.
     Sgd = "sgd" in sgd;
+    /// The sign of a mix of momentum and gradient, with decoupled weight decay.
+    Lion = "lion" in lion;
 }
 
 /// Hands the settings that some rule has, each with its words, to the macro `$then`. What takes them all
@@ -256,13 +259,14 @@ macro_rules! with_settings {
             rate,
             /// What SGD keeps of its velocity.
             momentum,
-            /// Decay of Adam's and AdamW's first moment.
+            /// Decay of Adam's and AdamW's first moment; Lion's share of momentum in a step.
             beta1,
-            /// Decay of Adam's and AdamW's second moment.
+            /// Decay of Adam's and AdamW's second moment, and of Lion's momentum.
             beta2,
             /// Adam's and AdamW's epsilon.
             eps,
-            /// Weight decay: decoupled for AdamW, added to the clipped gradient for Adam and SGD.
+            /// Weight decay: decoupled for AdamW and Lion, added to the clipped gradient for Adam and
+            /// SGD.
             decay,
         }
     };
