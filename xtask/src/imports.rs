@@ -107,7 +107,7 @@ fn reached<'e>(edges: &'e Edges, from: &'e String) -> BTreeSet<&'e String> {
 impl Crate {
     fn read(src: &Path) -> Result<Self, String> {
         let mut modules = BTreeMap::new();
-        for file in files(src)? {
+        for file in files(src, "rs")? {
             let below = file.strip_prefix(src).map_err(|error| error.to_string())?;
             let mut module: Module = below
                 .with_extension("")
@@ -293,15 +293,15 @@ fn use_paths(trees: &[TokenTree]) -> Vec<(String, Vec<String>)> {
     vec![(name, path)]
 }
 
-/// Every source below a folder, in order.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// Every file of a kind below a folder, in order.
+pub fn files(folder: &Path, kind: &str) -> Result<Vec<PathBuf>, String> {
     let unread = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unread)? {
         let path = entry.map_err(unread)?.path();
         if path.is_dir() {
-            found.extend(files(&path)?);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.extend(files(&path, kind)?);
+        } else if path.extension().is_some_and(|ending| ending == kind) {
             found.push(path);
         }
     }

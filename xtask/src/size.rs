@@ -7,6 +7,7 @@ use std::process::Command;
 use proc_macro2::{TokenStream, TokenTree};
 
 use crate::imports::{files, knots};
+use crate::wide;
 
 /// Crates that only this paper needs; all others are the instrument.
 const OF_THE_PAPER: [&str; 3] = ["cli", "paper", "vessel"];
@@ -45,7 +46,7 @@ pub fn print(root: &Path) -> Result<(), String> {
     row("crates below a system of one's own", crates_below(root, FOR_SYSTEMS)?.to_string());
     let comments = 100.0 * whole.comments as f64 / whole.all.max(1) as f64;
     row("`//` lines per 100", format!("{comments:.1}"));
-    row("lines over 100 columns", whole.wide.to_string());
+    row("lines over 100 columns", wide::lines(root)?.len().to_string());
     let (alone, public) = public_items(root, &crates)?;
     row("public items that only their own crate names", format!("{alone} of {public}"));
     for (what, names) in walks() {
@@ -62,14 +63,12 @@ struct Lines {
     /// Lines of the longest file.
     longest: usize,
     comments: usize,
-    /// Lines over 100 columns.
-    wide: usize,
 }
 
 impl Lines {
     fn of(src: &Path) -> Result<Self, String> {
         let mut found = Self::default();
-        for file in files(src)? {
+        for file in files(src, "rs")? {
             let text = read(&file)?;
             let count = text.lines().count();
             let is_comment = |line: &&str| {
@@ -81,7 +80,6 @@ impl Lines {
                 files: 1,
                 longest: count,
                 comments: text.lines().filter(is_comment).count(),
-                wide: text.lines().filter(|line| line.chars().count() > 100).count(),
             });
         }
         Ok(found)
@@ -93,7 +91,6 @@ impl Lines {
             files: self.files + other.files,
             longest: self.longest.max(other.longest),
             comments: self.comments + other.comments,
-            wide: self.wide + other.wide,
         }
     }
 }
@@ -133,7 +130,7 @@ fn public_items(root: &Path, crates: &BTreeMap<String, PathBuf>) -> Result<(usiz
     let mut defined: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (name, src) in crates {
         let (words, public) = (said.entry(name).or_default(), defined.entry(name).or_default());
-        for file in files(src)? {
+        for file in files(src, "rs")? {
             note(read(&file)?.parse().map_err(|error| format!("{error}"))?, words, public);
         }
     }
@@ -142,7 +139,7 @@ fn public_items(root: &Path, crates: &BTreeMap<String, PathBuf>) -> Result<(usiz
     let folders = beside.flat_map(|own| ["tests", "benches", "examples"].map(|f| own.join(f)));
     let others = ["python/src", "examples", "fuzz"].map(|folder| root.join(folder));
     for folder in folders.chain(others).filter(|folder| folder.is_dir()) {
-        for file in files(&folder)? {
+        for file in files(&folder, "rs")? {
             let tokens = read(&file)?.parse().map_err(|error| format!("{error}"))?;
             note(tokens, &mut outside, &mut BTreeSet::new());
         }

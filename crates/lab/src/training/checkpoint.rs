@@ -38,9 +38,8 @@ const MAX_HEADER: u64 = 16 << 20;
 const MAX_FILE: u64 = 4 << 30;
 
 /// The families of tensors under an optimizer: parameters, then its memory.
-fn families(optimizer: &Optimizer) -> impl ExactSizeIterator<Item = &'static str> {
-    let memory = optimizer.rule.kind().memory();
-    (0..memory.len() + 1).map(|i| if i == 0 { "param" } else { memory[i - 1] })
+fn families(optimizer: &Optimizer) -> impl Iterator<Item = &'static str> {
+    ["param"].into_iter().chain(optimizer.rule.kind().memory().iter().copied())
 }
 
 /// What a checkpoint says of itself.
@@ -302,7 +301,7 @@ impl Checkpoint {
     pub fn state(&self, layout: &Layout) -> Result<State<f32>, CheckpointError> {
         let misfit = |what: String| CheckpointError::Misfit { path: self.path.clone(), what };
         let names = families(&self.header.config.optimizer);
-        let count = names.len();
+        let count = 1 + self.header.config.optimizer.rule.kind().memory().len();
         let mut families = names.map(|family| {
             let mut flat = Vec::with_capacity(layout.len());
             for parameter in layout.parameters() {

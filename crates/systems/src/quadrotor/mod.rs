@@ -29,6 +29,7 @@ mod dynamics;
 mod error;
 mod reading;
 mod sampler;
+mod settings;
 pub mod simulation;
 mod system;
 mod task;
@@ -36,7 +37,7 @@ mod task;
 pub use config::{CLIP, InitialSpread, InitialVelocity, QuadrotorConfig};
 pub use error::QuadrotorError;
 pub use reading::VelocityReading;
-pub use sampler::{Batch, MAX_STEPS, PANEL_ROWS};
+pub use sampler::{Batch, PANEL_ROWS};
 pub use system::Quadrotor;
 
 /// Seconds per step.
@@ -53,6 +54,9 @@ pub const RATE_GAIN: [f64; 3] = [16.6, 16.6, 5.0];
 
 /// Where the chart of Euler angles ends: 80 degrees, in radians.
 pub const PITCH_LIMIT: f64 = 80.0 * std::f64::consts::PI / 180.0;
+
+/// The longest rollout: 6.4 s.
+pub const MAX_STEPS: usize = 128;
 
 /// Reference points that the policy sees ahead.
 pub const HORIZON: usize = 10;

@@ -14,11 +14,10 @@ use backcut_kernels::Real;
 use backcut_kernels::random::Stream;
 use backcut_kernels::slices::{map_cos, map_sin};
 
-use super::{DT, HORIZON, InitialSpread, InitialVelocity, POINT, QuadrotorConfig, STATE};
+use super::{
+    DT, HORIZON, InitialSpread, InitialVelocity, MAX_STEPS, POINT, QuadrotorConfig, STATE,
+};
 use crate::BatchKey;
-
-/// The longest rollout: 6.4 s.
-pub const MAX_STEPS: usize = 128;
 
 /// Trajectories of the evaluation panel.
 pub const PANEL_ROWS: usize = 256;

@@ -38,6 +38,7 @@ mod dynamics;
 mod error;
 mod reference;
 mod sampler;
+mod settings;
 mod task;
 mod vessel;
 

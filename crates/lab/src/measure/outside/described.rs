@@ -6,7 +6,6 @@ use regex::Regex;
 
 use crate::training::{Clip, Rule, Stretch};
 
-use super::rule;
 use crate::measure::groups::{Group, group_of, groups_by};
 use crate::measure::layers::Step;
 use crate::measure::source::OutsideError;

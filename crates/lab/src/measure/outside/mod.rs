@@ -4,7 +4,6 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `described` | what a comparison knows before it looks at a number |
-//! | `rule` | what a rule needs of a file |
 //! | `file`, `tensors`, `header` | vectors in a safetensors file |
 //!
 //! **One design decision.** The comparison is the one that serves the cuts of a rig (`arms`): the same numbers
