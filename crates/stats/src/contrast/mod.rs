@@ -19,9 +19,7 @@
 //! name the character, and no input can exhaust the stack. A parser generator would be larger than
 //! what it replaces.
 
-mod evaluate;
-mod influence;
 mod parse;
 
-pub use evaluate::Evaluated;
+pub use crate::table::Evaluated;
 pub use parse::{Body, Contrast, Direction, Expr};

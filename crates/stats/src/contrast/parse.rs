@@ -146,7 +146,7 @@ impl fmt::Display for Contrast {
 }
 
 impl Expr {
-    pub(super) fn collect<'a>(&'a self, cells: &mut Vec<&'a str>) {
+    pub(crate) fn collect<'a>(&'a self, cells: &mut Vec<&'a str>) {
         match self {
             Self::Number(_) => {}
             Self::Cell(name) => cells.push(name),

@@ -13,11 +13,14 @@
 
 #[cfg(feature = "parquet")]
 mod contain;
+mod evaluate;
+mod influence;
 mod observed;
 mod raw;
 #[cfg(feature = "parquet")]
 mod read_parquet;
 mod sources;
 
+pub use evaluate::Evaluated;
 pub use raw::{Dialect, RawTable};
 pub use sources::{Cell, Layout, SourceTable};

@@ -1,8 +1,8 @@
 //! A contrast on a table: one value per source, or an error that names cell and source.
 
-use super::parse::{Body, Contrast, Expr};
+use super::{Cell, SourceTable};
+use crate::contrast::{Body, Contrast, Expr};
 use crate::error::{StatsError, name_list};
-use crate::table::{Cell, SourceTable};
 
 /// One value per source, in the table's order.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,7 +1,7 @@
 //! Which cells a contrast names without using them.
 
-use super::parse::{Contrast, Direction};
-use crate::table::SourceTable;
+use super::SourceTable;
+use crate::contrast::{Contrast, Direction};
 
 /// A cell that moves a contrast less than this share of what the weightiest cell does has no influence.
 const SHARE: f64 = 0.01;
