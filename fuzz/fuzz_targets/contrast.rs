@@ -1,4 +1,5 @@
-//! Any text either parses as a contrast or is an error; what parses prints to something that parses to the same.
+//! Any text either parses as a contrast or is an error; what parses prints to something that parses
+//! to the same.
 #![no_main]
 
 use backcut_stats::{Contrast, Layout, SourceTable};

@@ -1,5 +1,5 @@
-//! Any bytes as a ledger: refused with the broken line, or entries that hash to what they state. Lines are
-//! sealed anew too, so that what lies behind the hashes is reached.
+//! Any bytes as a ledger: refused with the broken line, or entries that hash to what they state.
+//! Lines are sealed anew too, so that what lies behind the hashes is reached.
 #![no_main]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! Any bytes that begin and end as Parquet: a table or an error, whatever the reader of Parquet thinks of them.
+//! Any bytes that begin and end as Parquet: a table or an error, whatever the reader of Parquet
+//! thinks of them.
 #![no_main]
 
 use backcut_stats::{Layout, SourceTable};

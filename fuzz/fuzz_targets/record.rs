@@ -1,4 +1,5 @@
-//! Any bytes as a record, sealed or not: refused, or read and written again to what reads to the same.
+//! Any bytes as a record, sealed or not: refused, or read and written again to what reads to the
+//! same.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Any bytes either become a table or are an error; whatever cell they hold, a family on it does not panic.
+//! Any bytes either become a table or are an error; whatever cell they hold, a family on it does
+//! not panic.
 #![no_main]
 
 use backcut_stats::{Contrast, FamilyParams, Layout, SourceTable, text};

@@ -1,7 +1,7 @@
 //! Gradients of several arms against the first one's, and what an optimizer makes of them.
 //!
-//! All of it is `backcut_lab::measure::outside`, which also reads the files of `backcut measure gradients`: this file
-//! only turns arrays and a request into what it takes.
+//! All of it is `backcut_lab::measure::outside`, which also reads the files of
+//! `backcut measure gradients`: this file only turns arrays and a request into what it takes.
 
 use backcut_kernels::optim::rule::{Stretch, update_on};
 use backcut_kernels::reduce::norm_squared;

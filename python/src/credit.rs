@@ -11,17 +11,20 @@ use crate::{told, wrong};
 /// Tables are quadratic in the steps.
 const MAX_STEPS: usize = 8192;
 
-/// What is left of a memory edge for the stored representation, and for the weights that project it.
+/// What is left of a memory edge for the stored representation, and for the weights that project
+/// it.
 type Tables<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// What a cut leaves of declared edges in a rollout of so many steps.
 ///
-/// `memory` names edges, and says of each whether a step reads more than the one before it. If so its tables are
-/// `[t][j]`, row by row, for step `t` that reads what step `j` stored (1 for the own step); if not, `[j]` for
-/// what step `j` hands to the next one. `draw` is the seed and the update of a cut that is drawn.
+/// `memory` names edges, and says of each whether a step reads more than the one before it. If so
+/// its tables are `[t][j]`, row by row, for step `t` that reads what step `j` stored (1 for the own
+/// step); if not, `[j]` for what step `j` hands to the next one. `draw` is the seed and the update
+/// of a cut that is drawn.
 ///
-/// As JSON: `states` (of each its `factor`, and whether it `counts` as one that a path passes), `values` (a factor each),
-/// `most` (how many counted state edges a path may pass; null for any number).
+/// As JSON: `states` (of each its `factor`, and whether it `counts` as one that a path passes),
+/// `values` (a factor each), `most` (how many counted state edges a path may pass; null for any
+/// number).
 #[pyfunction]
 #[pyo3(signature = (name, memory, states, values, steps, draw=None))]
 pub fn credit<'py>(

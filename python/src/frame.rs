@@ -1,4 +1,5 @@
-//! Data frames by Arrow's C stream: what pandas, polars, pyarrow, duckdb and others hand over alike.
+//! Data frames by Arrow's C stream: what pandas, polars, pyarrow, duckdb and others hand over
+//! alike.
 //!
 //! An entry becomes the text that a file would hold, by the type of its column.
 

@@ -1,15 +1,15 @@
 //! The compiled half of the Python package `backcut`.
 //!
-//! **Does**: hands tables, names of cuts and flat vectors from Python to the crates that know what to do
-//! with them, and hands back JSON, text and drawings.
+//! **Does**: hands tables, names of cuts and flat vectors from Python to the crates that know what
+//! to do with them, and hands back JSON, text and drawings.
 //!
-//! **Refuses**: to compute anything of its own that another crate computes, to know a framework, to hold
-//! state between calls.
+//! **Refuses**: to compute anything of its own that another crate computes, to know a framework, to
+//! hold state between calls.
 //!
-//! **One design decision.** Results cross the border as JSON: numbers keep every bit (shortest decimals that
-//! read back the same), there is one way to write a report, and no class has to be described twice. Only
-//! parameters and gradients cross as numpy arrays, without a copy. So each function here is a few lines, and
-//! what users see is plain Python.
+//! **One design decision.** Results cross the border as JSON: numbers keep every bit (shortest
+//! decimals that read back the same), there is one way to write a report, and no class has to be
+//! described twice. Only parameters and gradients cross as numpy arrays, without a copy. So each
+//! function here is a few lines, and what users see is plain Python.
 
 #![expect(
     clippy::needless_pass_by_value,

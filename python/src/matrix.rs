@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 const LEFT: f64 = 34.0;
 const TOP: f64 = 44.0;
 
-/// One triangle: a name, and a row per loss. A value from 0 to 1 is a shade, a negative one leaves its cell out.
+/// One triangle: a name, and a row per loss. A value from 0 to 1 is a shade, a negative one leaves
+/// its cell out.
 type Triangle = (String, Vec<Vec<f64>>);
 
 /// Draws triangles as one SVG document. `read_by` says what a row is.
@@ -55,7 +56,8 @@ fn panel(name: &str, rows: &[Vec<f64>], read_by: &str) -> Panel {
             let _ = writeln!(
                 canvas.body,
                 "<rect class=\"f{}\" fill-opacity=\"{shade:.3}\" x=\"{x:.1}\" y=\"{y:.1}\" \
-                 width=\"{side:.1}\" height=\"{side:.1}\"><title>t = {t}, j = {j}: {value:.3}</title></rect>",
+                 width=\"{side:.1}\" height=\"{side:.1}\"><title>t = {t}, j = {j}: \
+                 {value:.3}</title></rect>",
                 Series::BLUE.index(),
                 side = side - room,
             );

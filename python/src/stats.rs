@@ -64,8 +64,8 @@ impl Options {
     }
 }
 
-/// Judges contrasts on a table, given as the bytes of a CSV file, as an Arrow stream or as columns: report as JSON,
-/// text, forest plot.
+/// Judges contrasts on a table, given as the bytes of a CSV file, as an Arrow stream or as columns:
+/// report as JSON, text, forest plot.
 #[pyfunction]
 pub fn stats(
     py: Python<'_>,
@@ -148,7 +148,8 @@ pub(crate) fn rectangle(columns: Vec<(String, Vec<String>)>) -> PyResult<RawTabl
     Ok(RawTable { header, rows })
 }
 
-/// A number as it reads back the same. As pandas writes a CSV file: a NaN is a value that is not there.
+/// A number as it reads back the same. As pandas writes a CSV file: a NaN is a value that is not
+/// there.
 pub(crate) fn of_number(number: f64) -> String {
     if number.is_nan() { String::new() } else { number.to_string() }
 }

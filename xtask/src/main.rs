@@ -1,6 +1,6 @@
-//! Developer tasks. `cargo xtask test` makes sure that the system packages the tests need are there,
-//! then runs every test of the workspace and of the Python package, and builds the documentation, whose links must lead
-//! somewhere.
+//! Developer tasks. `cargo xtask test` makes sure that the system packages the tests need are
+//! there, then runs every test of the workspace and of the Python package, and builds the
+//! documentation, whose links must lead somewhere.
 
 mod imports;
 mod python;

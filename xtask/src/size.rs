@@ -123,8 +123,8 @@ fn crates_below(root: &Path, package: &str) -> Result<usize, String> {
     Ok(names.into_iter().filter(|name| !name.is_empty()).count())
 }
 
-/// Public items whose name no other crate, test, example or binding says, and all of them. A method or a
-/// type that others reach through a value without naming it counts as unnamed: an upper bound.
+/// Public items whose name no other crate, test, example or binding says, and all of them. A method
+/// or a type that others reach through a value without naming it counts as unnamed: an upper bound.
 fn public_items(root: &Path, crates: &BTreeMap<String, PathBuf>) -> Result<(usize, usize), String> {
     let mut said: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let mut defined: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();

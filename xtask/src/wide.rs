@@ -1,8 +1,9 @@
-//! Lines over 100 columns, in Rust and in Markdown. `rustfmt` wraps code and leaves comments and texts
-//! alone; this is what holds those.
+//! Lines over 100 columns, in Rust and in Markdown. `rustfmt` wraps code and leaves comments and
+//! texts alone; this is what holds those.
 //!
-//! Exempt is what cannot wrap: rows of tables, code within Markdown (transcripts show what a terminal
-//! showed), pages that a command writes, a word without a space, and the literals of [`LITERALS`].
+//! Exempt is what cannot wrap: rows of tables, code within Markdown (transcripts show what a
+//! terminal showed), pages that a command writes, a word without a space, and the literals of
+//! [`LITERALS`].
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,8 @@ const MARKDOWN: [&str; 5] =
 /// Pages that a command writes, whose paragraphs are one line each.
 const WRITTEN: [&str; 1] = ["docs/reproduction.md"];
 
-/// Files with lines of another language in a literal: a table's header, a row of settings, a stylesheet.
+/// Files with lines of another language in a literal: a table's header, a row of settings, a
+/// stylesheet.
 const LITERALS: [&str; 0] = [];
 
 /// A line that is too long, as `file:line`.

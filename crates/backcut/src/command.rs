@@ -2,8 +2,8 @@
 //!
 //! A command is [`Extra::new`] of a name, a line about it and a function from its arguments to a
 //! [`Verdict`]; [`App::with`](crate::App::with) adds it to a program. It speaks through
-//! [`say`](crate::say), so that a pipe, a terminal and a hostile file name are its reader's choice and
-//! not its own.
+//! [`say`](crate::say), so that a pipe, a terminal and a hostile file name are its reader's choice
+//! and not its own.
 
 pub use crate::app::Extra;
 pub use crate::commands::measure::table::defined;

@@ -38,7 +38,8 @@ pub fn user(what: impl fmt::Display, hint: impl fmt::Display) -> anyhow::Error {
     UserError { what: what.to_string(), hint: hint.to_string() }.into()
 }
 
-/// Turns an error of a library into the user's, with its hint, or into an internal one if it is a bug.
+/// Turns an error of a library into the user's, with its hint, or into an internal one if it is a
+/// bug.
 pub trait Told<T>: Sized {
     /// The error with words before it.
     fn told_after(self, lead: impl fmt::Display) -> anyhow::Result<T>;
@@ -90,7 +91,8 @@ fn failed(error: &anyhow::Error) -> ExitCode {
             return ExitCode::from(CLOSED_PIPE);
         }
         note!(
-            "error: {error:#}\nhint: what was computed or written is kept; send the output elsewhere"
+            "error: {error:#}\nhint: what was computed or written is kept; send the output \
+             elsewhere"
         );
         return ExitCode::from(2);
     }

@@ -1,8 +1,9 @@
 //! How text looks at a terminal: its width, whole words on every line, and colour.
 //!
-//! Nothing here prints; `say` does, and asks this file only where somebody looks. Colour is a function of the text:
-//! a command lists the words that decide something ([`Tones`]), and they are coloured after whatever could act on a
-//! terminal was made harmless, so no file can colour anything by itself. Everything reads the same without colour.
+//! Nothing here prints; `say` does, and asks this file only where somebody looks. Colour is a
+//! function of the text: a command lists the words that decide something ([`Tones`]), and they are
+//! coloured after whatever could act on a terminal was made harmless, so no file can colour
+//! anything by itself. Everything reads the same without colour.
 
 use std::fmt::Write as _;
 
@@ -47,10 +48,12 @@ impl Tone {
     }
 }
 
-/// Words that decide something in what a command prints, longer before shorter ones that they begin with.
+/// Words that decide something in what a command prints, longer before shorter ones that they begin
+/// with.
 pub type Tones = &'static [(&'static str, Tone)];
 
-/// What the intervals of a study decided. That an exact test does not confirm it is said in words beside it.
+/// What the intervals of a study decided. That an exact test does not confirm it is said in words
+/// beside it.
 pub const VERDICTS: Tones = &[
     ("supported", Tone::Good),
     ("noninferior", Tone::Good),
@@ -69,7 +72,8 @@ const MESSAGES: Tones = &[
     ("warning:", Tone::Open),
     ("hint:", Tone::Advice),
 ];
-/// How lines of data begin that somebody should look at. `error:` is no such word: an error may be what is measured.
+/// How lines of data begin that somebody should look at. `error:` is no such word: an error may be
+/// what is measured.
 const LINES: Tones = &[("problem:", Tone::Bad), ("FAILED", Tone::Bad), ("failed:", Tone::Bad)];
 /// How lines begin that are dim as a whole.
 const ASIDES: [&str; 2] = ["note:", "-: "];
@@ -93,7 +97,8 @@ pub fn columns() -> usize {
     terminal(&std::io::stdout()).unwrap_or(COLUMNS).clamp(NARROWEST, WIDEST)
 }
 
-/// Breaks lines that are too long at spaces, never inside a word; what follows is indented a little further.
+/// Breaks lines that are too long at spaces, never inside a word; what follows is indented a little
+/// further.
 pub fn fitted(text: &str, columns: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

@@ -26,7 +26,8 @@ macro_rules! options {
             /// How the rate changes, as warmup=100,until=1000,end=1e-5,decay=linear
             #[arg(long, value_name = "KEY=VALUE,...", value_parser = schedule)]
             schedule: Option<Schedule>,
-            /// Parameters with their own rate (a factor) or decay, as '*.bias:decay=0'; may be repeated
+            /// Parameters with their own rate (a factor) or decay, as '*.bias:decay=0'; may be
+            /// repeated
             #[arg(long = "group", value_name = "NAMES:KEY=VALUE,...", value_parser = group)]
             groups: Vec<ParameterGroup>,
         }

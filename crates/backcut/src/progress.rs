@@ -1,7 +1,8 @@
-//! How far work has come, in one style: a bar with its count, the time it took and the time that is left.
+//! How far work has come, in one style: a bar with its count, the time it took and the time that is
+//! left.
 //!
-//! At a terminal the line is drawn over and over (`indicatif`); in a log nothing is drawn, and whoever wants lines
-//! there writes them with [`timing`].
+//! At a terminal the line is drawn over and over (`indicatif`); in a log nothing is drawn, and
+//! whoever wants lines there writes them with [`timing`].
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -63,7 +64,8 @@ pub fn drawn(done: usize, total: usize) -> String {
     format!("[{}{}]", "#".repeat(filled), ".".repeat(CELLS - filled))
 }
 
-/// `12 s elapsed, about 3 min left`: what is left if the rest goes as what was done, which takes something done.
+/// `12 s elapsed, about 3 min left`: what is left if the rest goes as what was done, which takes
+/// something done.
 pub fn timing(elapsed: Duration, done: u64, left: u64) -> String {
     let seconds = elapsed.as_secs_f64();
     let so_far = format!("{} elapsed", words(seconds));

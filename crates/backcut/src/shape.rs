@@ -1,8 +1,8 @@
 //! A program with the quadrotor's shape and plain dynamics.
 //!
-//! The edges between steps depend on layers, states and steps, not on physics, and a cost curve needs
-//! more steps than the quadrotor's sampler draws. So `explain` and the curves of `bench` use the same
-//! policy in a body that coasts; everything else times the real quadrotor.
+//! The edges between steps depend on layers, states and steps, not on physics, and a cost curve
+//! needs more steps than the quadrotor's sampler draws. So `explain` and the curves of `bench` use
+//! the same policy in a body that coasts; everything else times the real quadrotor.
 
 use backcut_engine::{Program, Trace};
 use backcut_systems::policy::{Initialisation, Policy};
@@ -33,7 +33,8 @@ impl Shape {
         let Self { steps, layers, width, heads } = self;
         if steps == 0 || layers == 0 || width == 0 || heads == 0 {
             let what = format!(
-                "a policy of {layers} layers, {heads} heads and width {width} in {steps} steps is empty"
+                "a policy of {layers} layers, {heads} heads and width {width} in {steps} steps is \
+                 empty"
             );
             return Err(user(what, "use at least 1 of each"));
         }

@@ -31,8 +31,8 @@ fn callgrind_counts_repeat() {
     desk.fine("study run s.toml --out out");
     desk.fine("study collect s.toml --out out");
     let [ff, fd, again] = ["FF", "FD", "FF"].map(|cut| counted(&desk, cut));
-    // Where the heap lies decides over some instructions in `memcpy`, seen up to one in ten thousand;
-    // starting the program alone takes millions.
+    // Where the heap lies decides over some instructions in `memcpy`, seen up to one in ten
+    // thousand; starting the program alone takes millions.
     assert!((ff.0 - again.0).abs() / ff.0 < 1e-3 && ff.1 == again.1, "{ff:?} {again:?}");
     for (count, path) in [&ff, &fd] {
         // A tiny policy, yet thousands of multiplications.

@@ -1,6 +1,7 @@
 //! A block of a page that begins with `<!-- backcut ... -->` is what that command prints.
 //!
-//! To write new output into the pages, run this test with `BACKCUT_WRITE_DOCS=1` and look at the difference.
+//! To write new output into the pages, run this test with `BACKCUT_WRITE_DOCS=1` and look at the
+//! difference.
 
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 

@@ -138,7 +138,8 @@ fn wrong_input_is_answered_with_a_hint() {
     assert_eq!(backcut(here, "measure chain").status.code(), Some(2));
 }
 
-/// The same numbers, once from a checkpoint and once from the file that `export` wrote: the same text.
+/// The same numbers, once from a checkpoint and once from the file that `export` wrote: the same
+/// text.
 #[test]
 fn gradients_from_a_file_agree_to_the_last_digit() {
     let root = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Outputs that are no files, pipes that close, inputs without end, numbers without measure: each gets
-//! one message, a code, and harms nothing.
+//! Outputs that are no files, pipes that close, inputs without end, numbers without measure: each
+//! gets one message, a code, and harms nothing.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
@@ -201,8 +201,9 @@ fn a_folder_that_was_misspelt_is_not_made() {
 #[test]
 fn a_script_that_is_not_there_is_missed_before_anything_runs() {
     let desk = StudyFolder::new();
-    let study = "name = \"p\"\ntitle = \"A program\"\n[system]\ncommand = [\"python3\", \"nosuch.py\"]\n\
-                 [sources]\nfirst = 1\ncount = 4\n[arms]\na = { settings = { x = 0 } }\n";
+    let study = "name = \"p\"\ntitle = \"A program\"\n[system]\ncommand = [\"python3\", \
+                 \"nosuch.py\"]\n[sources]\nfirst = 1\ncount = 4\n[arms]\na = { settings = { x = 0 \
+                 } }\n";
     desk.write("p.toml", study);
     refused(&desk, "study plan p.toml", "there is no file \"nosuch.py\"");
     desk.write("there.toml", &study.replace("nosuch.py", "there.py")).write("there.py", "");

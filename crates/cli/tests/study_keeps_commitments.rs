@@ -21,7 +21,8 @@ fn claims(desk: &StudyFolder, study: &str, contrast: &str, status: &str, why: &s
     assert!(row.get("why").contains(why), "{}", row.get("why"));
 }
 
-/// `collect` ends with 1 where a prediction is contradicted, which is not what these tests are about.
+/// `collect` ends with 1 where a prediction is contradicted, which is not what these tests are
+/// about.
 fn collect(desk: &StudyFolder, file: &str) {
     let seen = desk.backcut(&format!("study collect {file} --out out"));
     assert!([0, 1].contains(&seen.code), "{}{}", seen.out, seen.err);

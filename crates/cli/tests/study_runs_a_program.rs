@@ -1,4 +1,5 @@
-//! A study of a program, as its user types it: planned, frozen, run, killed, collected, verified, replayed.
+//! A study of a program, as its user types it: planned, frozen, run, killed, collected, verified,
+//! replayed.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
@@ -83,7 +84,8 @@ fn a_program_gets_all_that_a_study_gets() {
     assert!(replayed.err.contains("unit.sh: it has changed"), "{}", replayed.err);
 }
 
-/// `kill -9` of backcut leaves the program running; the next run ends it and goes on from its checkpoint.
+/// `kill -9` of backcut leaves the program running; the next run ends it and goes on from its
+/// checkpoint.
 #[test]
 fn a_program_that_outlives_backcut_is_ended_by_the_next_run() {
     let script = format!(

@@ -1,5 +1,5 @@
-//! Full disks, read-only folders, damaged files, odd clocks, several runners: a clear message, nothing
-//! lost, the same tables in the end.
+//! Full disks, read-only folders, damaged files, odd clocks, several runners: a clear message,
+//! nothing lost, the same tables in the end.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 

@@ -1,5 +1,6 @@
-//! What a person at a terminal sees, through a pseudo-terminal of a given width (`script`): whole words, colour where it is
-//! wanted, and as much width as there is. A pipe gets the same text without any of it.
+//! What a person at a terminal sees, through a pseudo-terminal of a given width (`script`): whole
+//! words, colour where it is wanted, and as much width as there is. A pipe gets the same text
+//! without any of it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
 

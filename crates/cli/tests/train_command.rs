@@ -183,7 +183,8 @@ fn an_export_holds_the_update_that_training_makes() {
     fine(here, &format!("export {from} --cuts FF --precision f64 --out d.safetensors"));
 }
 
-const SMALL_VESSEL: &str = "--system vessel --set data={\"ships\":6,\"days\":6,\"seed\":1} --set preset={\"width\":8,\"heads\":2,\"observed\":3,\"predicted\":6,\"key_points\":3}";
+const SMALL_VESSEL: &str = "--system vessel --set data={\"ships\":6,\"days\":6,\"seed\":1} --set \
+                            preset={\"width\":8,\"heads\":2,\"observed\":3,\"predicted\":6,\"key_points\":3}";
 
 /// What an export says about itself.
 fn header(export: &[u8]) -> serde_json::Value {
@@ -290,7 +291,8 @@ fn jax_finds_the_same_gradients_of_a_vessel() {
 fn another_phase_has_its_own_optimizer_and_budget() {
     let root = tempfile::tempdir().unwrap();
     let here = root.path();
-    let small = "--set data={\"ships\":6,\"days\":6,\"seed\":1} --set preset={\"width\":8,\"heads\":2,\"observed\":3,\"predicted\":4,\"key_points\":3}";
+    let small = "--set data={\"ships\":6,\"days\":6,\"seed\":1} --set \
+                 preset={\"width\":8,\"heads\":2,\"observed\":3,\"predicted\":4,\"key_points\":3}";
     fine(here, &format!("train vessel --phase pretrain {small} --updates 3 --out pre"));
     let config = |name: &str| -> serde_json::Value {
         let text = std::fs::read(here.join(name).join("config.json")).unwrap();

@@ -1,9 +1,10 @@
-//! What the guides show is what the program prints. Blocks marked `console` are run, in order, in one folder per guide,
-//! and compared with what stands below each command; blocks of TOML or Python whose first line names a file are written
-//! to it first.
+//! What the guides show is what the program prints. Blocks marked `console` are run, in order, in
+//! one folder per guide, and compared with what stands below each command; blocks of TOML or Python
+//! whose first line names a file are written to it first.
 //!
-//! Times, dates, hashes of moments and process numbers are compared by shape. `...` stands for anything, alone on a line for
-//! any lines. To write new output into the guides, run this test with `BACKCUT_WRITE_DOCS=1` and look at the difference.
+//! Times, dates, hashes of moments and process numbers are compared by shape. `...` stands for
+//! anything, alone on a line for any lines. To write new output into the guides, run this test with
+//! `BACKCUT_WRITE_DOCS=1` and look at the difference.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test may fail it")]
 
@@ -19,8 +20,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a line of a shell; what it wrote to both streams. `cargo run` of the guide to a system of one's own starts the
-/// example's program, which the tests have built.
+/// Runs a line of a shell; what it wrote to both streams. `cargo run` of the guide to a system of
+/// one's own starts the example's program, which the tests have built.
 fn shell(line: &str, folder: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_backcut"));
     let path = std::env::var("PATH").unwrap_or_default();
@@ -35,7 +36,8 @@ fn shell(line: &str, folder: &Path) -> String {
     String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
 }
 
-/// What differs between two runs, replaced by a word; lines that only slow machines print, left out.
+/// What differs between two runs, replaced by a word; lines that only slow machines print, left
+/// out.
 fn shape(text: &str) -> Vec<String> {
     let rules = [
         (r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z", "MOMENT"),
@@ -212,8 +214,8 @@ fn the_guides_to_scripts() {
     }
 }
 
-/// The guide to measuring shortens what it shows: every line of its indented blocks is one of the lines that its
-/// commands print. What a cut costs is a property of a machine and is left out.
+/// The guide to measuring shortens what it shows: every line of its indented blocks is one of the
+/// lines that its commands print. What a cut costs is a property of a machine and is left out.
 #[test]
 fn the_guide_to_measuring() {
     let guide = std::fs::read_to_string(root().join("docs/measuring.md")).unwrap();

@@ -141,7 +141,8 @@ fn four_graphs_are_trained_mapped_and_ordered() {
     assert_eq!(marks, 3, "one mark a window");
 }
 
-/// Scores of a study that uses FF alone: the same agreements, with labels from the other study's tables.
+/// Scores of a study that uses FF alone: the same agreements, with labels from the other study's
+/// tables.
 fn labels_lie_in_the_tables_of_the_study_that_is_used(tables: &str, whole: &str) {
     let (four, alone) = (format!("{tables}/four"), format!("{tables}/alone"));
     std::fs::create_dir(&alone).unwrap();

@@ -1,8 +1,9 @@
 //! Heavy code is compiled in this crate, once for each of the two precisions.
 //!
-//! A generic function is compiled anew by every crate that calls it, and rolling takes most of a minute to
-//! compile. But [`Real`](backcut_kernels::Real) is two types and never a third, so a generic function can
-//! hand over to one of two that are not: everything above the engine compiles in seconds.
+//! A generic function is compiled anew by every crate that calls it, and rolling takes most of a
+//! minute to compile. But [`Real`](backcut_kernels::Real) is two types and never a third, so a
+//! generic function can hand over to one of two that are not: everything above the engine compiles
+//! in seconds.
 
 use std::any::Any;
 

@@ -1,11 +1,12 @@
 //! The edges between steps of a compiled program, and what a cut leaves of each.
 //!
-//! **Does**: lists every state, register and cache edge of a rollout with its fate under a cut, counts
-//! them, and walks the live ones back from a loss. `backcut explain` prints nothing else.
+//! **Does**: lists every state, register and cache edge of a rollout with its fate under a cut,
+//! counts them, and walks the live ones back from a loss. `backcut explain` prints nothing else.
 //!
-//! **One design decision.** The fates are read off the same tables that a backward would run with (`credit`),
-//! not off the cut's name. So the list shows what the engine does; that this is what the cut means is for the
-//! oracle to say, which counts its own edges while it places stop-gradients.
+//! **One design decision.** The fates are read off the same tables that a backward would run with
+//! (`credit`), not off the cut's name. So the list shows what the engine does; that this is what
+//! the cut means is for the oracle to say, which counts its own edges while it places
+//! stop-gradients.
 //!
 //! ```
 //! use backcut_engine::edges::{EdgeList, Through};
@@ -130,8 +131,8 @@ pub struct EdgeList<'p> {
 }
 
 impl<'p> EdgeList<'p> {
-    /// The edges of a rollout of `steps` steps, of which the first `prefix` learn nothing. A cut that
-    /// the program cannot honour is the error that a backward would give.
+    /// The edges of a rollout of `steps` steps, of which the first `prefix` learn nothing. A cut
+    /// that the program cannot honour is the error that a backward would give.
     pub fn new(
         program: &'p Program,
         steps: usize,
@@ -210,7 +211,8 @@ impl<'p> EdgeList<'p> {
         &self.edges
     }
 
-    /// Declared edges, values within a step, of which not all credit passes; each stands in every step.
+    /// Declared edges, values within a step, of which not all credit passes; each stands in every
+    /// step.
     pub fn declared(&self) -> impl Iterator<Item = (&'p str, Fate)> {
         let points = self.program.points.iter().zip(&self.resolved.points);
         let fate = |factor: f64| if factor == 0.0 { Fate::Dropped } else { Fate::Scaled(factor) };

@@ -33,8 +33,8 @@ fn note(layout: Layout, sign: isize) {
     }
 }
 
-// SAFETY: every request is handed to the system's allocator as it came, and its answer is returned as
-// it came; the counters are plain thread-local cells that neither allocate nor have destructors.
+// SAFETY: every request is handed to the system's allocator as it came, and its answer is returned
+// as it came; the counters are plain thread-local cells that neither allocate nor have destructors.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.set(CALLS.get() + 1);
@@ -56,7 +56,8 @@ unsafe impl GlobalAlloc for Counting {
         if let Ok(layout) = Layout::from_size_align(size, layout.align()) {
             note(layout, 1);
         }
-        // SAFETY: `pointer` came from the system allocator with this layout, as the caller promises.
+        // SAFETY: `pointer` came from the system allocator with this layout, as the caller
+        // promises.
         unsafe { System.realloc(pointer, layout, size) }
     }
 

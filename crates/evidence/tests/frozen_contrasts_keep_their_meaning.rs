@@ -1,5 +1,5 @@
-//! Every contrast that was ever frozen here reads as it was written, and means the same numbers of a table
-//! of observations as of a table with one row per cell.
+//! Every contrast that was ever frozen here reads as it was written, and means the same numbers of
+//! a table of observations as of a table with one row per cell.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};

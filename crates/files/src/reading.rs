@@ -12,8 +12,8 @@ pub const MAX_TEXT: u64 = 256 << 20;
 
 /// Opens a regular file for reading. A link is followed to one.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Looked at before it is opened, because opening a pipe waits for its writer; and again after that,
-    // because a name may have changed hands in between.
+    // Looked at before it is opened, because opening a pipe waits for its writer; and again after
+    // that, because a name may have changed hands in between.
     super::regular(fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
     super::regular(file.metadata()?.file_type())?;

@@ -1,15 +1,17 @@
 //! Softmax attention of one query per row against a growing cache, and its adjoint.
 //!
-//! **Decision: rows and heads are the vector lanes.** Every row and head is an independent attention,
-//! so they lie side by side: a key or value is a slot, `[block][feature][16 lanes]` with lane `head *
-//! rows + row`, the lanes padded to whole blocks of [`PAD`]. No sum ever runs across a register, softmax needs no shuffles, every
-//! stream is contiguous, and a lane's bits do not know the batch it sits in. The price is a small
-//! transpose where a row-major activation enters or leaves.
+//! **Decision: rows and heads are the vector lanes.** Every row and head is an independent
+//! attention, so they lie side by side: a key or value is a slot, `[block][feature][16 lanes]` with
+//! lane `head * rows + row`, the lanes padded to whole blocks of [`PAD`]. No sum ever runs across a
+//! register, softmax needs no shuffles, every stream is contiguous, and a lane's bits do not know
+//! the batch it sits in. The price is a small transpose where a row-major activation enters or
+//! leaves.
 //!
-//! **Decision: keys and values pull their adjoints.** A query keeps what it sends back ([`Sent`]); a
-//! position sums what later queries sent it when its own turn comes ([`Credit`]), the latest first.
-//! Pushing to all positions at every query gives the same sums and writes twice what this reads. Which
-//! queries count is the caller's choice, made per position. The kernel does not know why.
+//! **Decision: keys and values pull their adjoints.** A query keeps what it sends back ([`Sent`]);
+//! a position sums what later queries sent it when its own turn comes ([`Credit`]), the latest
+//! first. Pushing to all positions at every query gives the same sums and writes twice what this
+//! reads. Which queries count is the caller's choice, made per position. The kernel does not know
+//! why.
 mod credit;
 mod lanes;
 mod passes;

@@ -1,10 +1,11 @@
 //! A small machine for narrow values: it runs whole lists of instructions on columns of eight rows.
 //!
-//! Dynamics are made of many operations on one to twelve columns. Row by row, each of them is a call
-//! that moves a handful of numbers. Here a value's columns lie one after the other, eight rows wide, so
-//! that a column is a register, a slice or a concatenation moves whole registers, and one call runs the
-//! list. The numbers are those of [`crate::elementwise`], bit by bit: the same functions of the same
-//! operands in the same order, and a sum over columns in the one pattern of [`crate::reduce`].
+//! Dynamics are made of many operations on one to twelve columns. Row by row, each of them is a
+//! call that moves a handful of numbers. Here a value's columns lie one after the other, eight rows
+//! wide, so that a column is a register, a slice or a concatenation moves whole registers, and one
+//! call runs the list. The numbers are those of [`crate::elementwise`], bit by bit: the same
+//! functions of the same operands in the same order, and a sum over columns in the one pattern of
+//! [`crate::reduce`].
 
 use crate::Real;
 use crate::elementwise::{
@@ -38,8 +39,8 @@ pub enum Forward<U, B> {
     WeightedSquare { x: usize, y: usize, n: usize, at: usize },
 }
 
-/// An instruction on adjoints; `d` places are in the file of adjoints, the others in that of values.
-/// Adjoints are added to their target or stored, as `put` says.
+/// An instruction on adjoints; `d` places are in the file of adjoints, the others in that of
+/// values. Adjoints are added to their target or stored, as `put` says.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[expect(missing_docs, reason = "fields are places, in the words of the variant's own line")]
 pub enum Backward<U, B> {
@@ -232,8 +233,8 @@ impl<R: Real> UnaryLoop for UnaryAdjoint<'_, R> {
     }
 }
 
-/// The adjoint of one operand of `y = a op b`: every column's own, or the ordered sum over all columns if
-/// they met a `single` one.
+/// The adjoint of one operand of `y = a op b`: every column's own, or the ordered sum over all
+/// columns if they met a `single` one.
 struct BinaryAdjoint<'a, R> {
     operand: Operand,
     values: &'a [Column<R>],
@@ -349,7 +350,8 @@ dispatch! {
     ) = backward_body;
 }
 
-/// Rows of a matrix (`width` columns, `rows` of them at most eight) to columns; missing rows are zero.
+/// Rows of a matrix (`width` columns, `rows` of them at most eight) to columns; missing rows are
+/// zero.
 #[inline(always)]
 fn take_body<R: Real>(width: usize, rows: &[R], columns: &mut [Column<R>]) {
     for (i, column) in columns[..width].iter_mut().enumerate() {

@@ -1,6 +1,7 @@
 //! Arithmetic on batch lanes: unary and binary functions, column movement, and their adjoints.
 //!
-//! Kernels know loops, not functions: a function is a type of the caller's ([`UnaryFunction`], [`BinaryFunction`]).
+//! Kernels know loops, not functions: a function is a type of the caller's ([`UnaryFunction`],
+//! [`BinaryFunction`]).
 
 mod functions;
 mod pointwise;
@@ -32,8 +33,8 @@ fn leave<R: Real>(target: &mut R, value: R, put: Put) {
     *target = if put == Put::Add { *target + value } else { value };
 }
 
-/// [`reduce::accumulate`], written out for rows of up to four columns: the same partial sums, and the
-/// same additions of empty ones, without the loops over all of them.
+/// [`reduce::accumulate`], written out for rows of up to four columns: the same partial sums, and
+/// the same additions of empty ones, without the loops over all of them.
 #[inline(always)]
 fn row_sum_of<R: Real>(width: usize, fuse: impl Fn(usize, R) -> R) -> R {
     let term = |i: usize| if i < width { fuse(i, R::ZERO) + R::ZERO } else { R::ZERO };

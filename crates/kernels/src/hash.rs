@@ -5,11 +5,12 @@
 //! crate such as `xxhash-rust` hashes bytes, and would need the values in memory in a fixed byte
 //! order; this one reads values in logical order and vectorises with the kernels.
 //!
-//! **Definition.** Element i goes to lane i mod 32. A lane takes a word w (the bit pattern, widened to 64
-//! bits) by `s = (s ^ w) * M; s = s ^ (s >> 32)` with M odd. At the end the lanes are folded in order by
-//! `h = rotate(h ^ s, 23) * M`, starting from the seed, the length and the width of the type. Every
-//! step is a bijection of the state for a fixed word, and of the word for a fixed state: **a change
-//! in a single element always changes the hash**, not merely with high probability.
+//! **Definition.** Element i goes to lane i mod 32. A lane takes a word w (the bit pattern, widened
+//! to 64 bits) by `s = (s ^ w) * M; s = s ^ (s >> 32)` with M odd. At the end the lanes are folded
+//! in order by `h = rotate(h ^ s, 23) * M`, starting from the seed, the length and the width of the
+//! type. Every step is a bijection of the state for a fixed word, and of the word for a fixed
+//! state: **a change in a single element always changes the hash**, not merely with high
+//! probability.
 
 use crate::Real;
 use crate::isa::dispatch;
@@ -18,7 +19,8 @@ const LANES: usize = 32;
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 dispatch! {
-    /// Hash of `values` in order; chain slices by passing the hash of one as the `seed` of the next.
+    /// Hash of `values` in order; chain slices by passing the hash of one as the `seed` of the
+    /// next.
     pub fn hash_values, hash_values_on<R: Real>(seed: u64, values: &[R]) -> u64 = hash_body;
 }
 

@@ -1,7 +1,7 @@
 //! Large pages for large buffers, where the system grants them.
 //!
-//! What a long rollout keeps is read in strides longer than a page; with pages of 4 KiB the processor spends
-//! its time looking up addresses.
+//! What a long rollout keeps is read in strides longer than a page; with pages of 4 KiB the
+//! processor spends its time looking up addresses.
 #![expect(unsafe_code, reason = "one call of the system, which is advice; see the SAFETY note")]
 
 /// Buffers below this are not worth a page of 2 MiB.
@@ -22,8 +22,8 @@ pub(crate) fn ask_for_large<T>(buffer: &mut [T]) {
     let start: *mut u8 = buffer.as_mut_ptr().cast();
     let skip = start.addr().next_multiple_of(PAGE) - start.addr();
     let whole = (len - skip) / PAGE * PAGE;
-    // SAFETY: the pages lie inside the buffer, which is borrowed for the call, and this advice changes the
-    // size of pages, never what is in them.
+    // SAFETY: the pages lie inside the buffer, which is borrowed for the call, and this advice
+    // changes the size of pages, never what is in them.
     unsafe {
         madvise(start.add(skip).cast(), whole, MADV_HUGEPAGE);
     }

@@ -1,9 +1,9 @@
 //! Random numbers as a function of where they are used.
 //!
-//! A [`Stream`] has a seed and a name ("initial states", "noise"); [`Stream::at`] gives the generator
-//! for one update and one row of the batch. Nothing is carried from one use to the next, so the
-//! numbers depend neither on the order in which they are drawn nor on the thread that draws them, and
-//! a run that resumes at update 700 needs no saved generator.
+//! A [`Stream`] has a seed and a name ("initial states", "noise"); [`Stream::at`] gives the
+//! generator for one update and one row of the batch. Nothing is carried from one use to the next,
+//! so the numbers depend neither on the order in which they are drawn nor on the thread that draws
+//! them, and a run that resumes at update 700 needs no saved generator.
 //!
 //! **Generator.** ChaCha with 8 rounds, whose output is fixed by its specification. The coordinates
 //! are not mixed into a small seed, where they could collide; they *are* the cipher's input:
@@ -16,11 +16,12 @@
 //! | nonce | row |
 //! | counter | position, from 0 |
 //!
-//! Two different (seed, update, row) can never share a sequence; two names could only by a collision
-//! of a 128-bit hash.
+//! Two different (seed, update, row) can never share a sequence; two names could only by a
+//! collision of a 128-bit hash.
 //!
-//! **Normals.** Box and Muller's transform with this crate's own `ln`, `sin` and `cos`. The sampler of
-//! `rand_distr` is not used: its values change with features that other crates in the tree enable.
+//! **Normals.** Box and Muller's transform with this crate's own `ln`, `sin` and `cos`. The sampler
+//! of `rand_distr` is not used: its values change with features that other crates in the tree
+//! enable.
 //!
 //! Golden values are pinned in `tests/golden_streams.rs`.
 
@@ -102,8 +103,8 @@ impl Draws {
 
     /// Standard normal; never beyond 8.6 in absolute value.
     ///
-    /// Normals come in pairs made of two uniforms. The second waits for the next call of `normal` or
-    /// [`fill_normal`](Self::fill_normal), whatever else is drawn in between.
+    /// Normals come in pairs made of two uniforms. The second waits for the next call of `normal`
+    /// or [`fill_normal`](Self::fill_normal), whatever else is drawn in between.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -166,8 +167,8 @@ impl Draws {
         order
     }
 
-    /// A uniform permutation of 0..n that leaves nothing in its place, or `None` for n = 1, where there
-    /// is none. Permutations are drawn until one qualifies: e = 2.7 of them on average.
+    /// A uniform permutation of 0..n that leaves nothing in its place, or `None` for n = 1, where
+    /// there is none. Permutations are drawn until one qualifies: e = 2.7 of them on average.
     pub fn derangement(&mut self, n: usize) -> Option<Vec<usize>> {
         if n == 1 {
             return None;

@@ -1,8 +1,8 @@
 //! Sums: one home, one order.
 //!
 //! Element `i` of a sum goes to partial sum `i % 16`; the partials are then added by halving
-//! (`0+8, 1+9, ...`, then `0+4, ...`). Sixteen partials fill one AVX-512 register, two AVX2 registers
-//! or a plain array: the bits are those of the pattern, not of the machine.
+//! (`0+8, 1+9, ...`, then `0+4, ...`). Sixteen partials fill one AVX-512 register, two AVX2
+//! registers or a plain array: the bits are those of the pattern, not of the machine.
 
 use crate::Real;
 use crate::isa::dispatch;
@@ -18,7 +18,8 @@ pub use survey::{Fill, Survey, Term, survey, survey_on, widen, widen_on};
 /// The number of partial sums.
 pub const LANES: usize = 16;
 
-/// Adds sixteen partial sums by halving. Written out so that it compiles to shuffles, not to memory.
+/// Adds sixteen partial sums by halving. Written out so that it compiles to shuffles, not to
+/// memory.
 #[inline(always)]
 pub(crate) fn combine<R: Real>(p: [R; LANES]) -> R {
     halve(p, |a, b| a + b)
@@ -138,8 +139,8 @@ dispatch! {
     pub fn dot_wide, dot_wide_on<R: Real>(a: &[R], b: &[R]) -> f64 = dot_wide_body;
 }
 dispatch! {
-    /// The squared Euclidean norm of `a - b`, formed and accumulated in `f64`: exactly 0 where the two
-    /// agree in every bit, which `|a|^2 - 2 a.b + |b|^2` is not.
+    /// The squared Euclidean norm of `a - b`, formed and accumulated in `f64`: exactly 0 where the
+    /// two agree in every bit, which `|a|^2 - 2 a.b + |b|^2` is not.
     pub fn distance_squared, distance_squared_on<R: Real>(a: &[R], b: &[R]) -> f64 = distance_squared_body;
 }
 dispatch! {

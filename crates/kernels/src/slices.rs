@@ -1,7 +1,7 @@
 //! The functions of [`crate::math`] over slices, compiled once per code path.
 //!
-//! Each `map_*` writes `out[i] = f(x[i])`. The slices must have the same length; lanes never meet, so
-//! an element's bits depend on nothing but that element.
+//! Each `map_*` writes `out[i] = f(x[i])`. The slices must have the same length; lanes never meet,
+//! so an element's bits depend on nothing but that element.
 
 use crate::Real;
 use crate::isa::dispatch;

@@ -1,7 +1,7 @@
 //! The random streams give exactly these numbers, version 1.
 //!
-//! A change here changes every result of every study: it requires bumping `NUMERICS_VERSION`, and new
-//! values below under the new version. The first group can be recomputed from the ChaCha8
+//! A change here changes every result of every study: it requires bumping `NUMERICS_VERSION`, and
+//! new values below under the new version. The first group can be recomputed from the ChaCha8
 //! specification and the key layout in the module's documentation.
 
 use backcut_kernels::NUMERICS_VERSION;

@@ -1,5 +1,5 @@
-//! Every element of a product is one chain of fused multiply-adds in the order of k, bit for bit, on
-//! every code path, whatever the shape, the strides, the start and the finish.
+//! Every element of a product is one chain of fused multiply-adds in the order of k, bit for bit,
+//! on every code path, whatever the shape, the strides, the start and the finish.
 
 use backcut_kernels::product::{Finish, PANEL, Panels, Start, product};
 use backcut_kernels::{Isa, Real};

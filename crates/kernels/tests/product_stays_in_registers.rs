@@ -1,6 +1,6 @@
-//! A tile that the compiler moves from registers to memory keeps its bits and loses nearly all of its
-//! speed (measured: 2% of peak in place of 92). This notices the fall, not a few percent: the benchmark
-//! is for those.
+//! A tile that the compiler moves from registers to memory keeps its bits and loses nearly all of
+//! its speed (measured: 2% of peak in place of 92). This notices the fall, not a few percent: the
+//! benchmark is for those.
 
 use backcut_kernels::Isa;
 use backcut_kernels::product::{measure_peak, throughput, weight_gradient_throughput};

@@ -160,7 +160,8 @@ fn below_is_unbiased() {
         }
         assert!(chi_square(&cells) < 30.0, "{cells:?}");
     }
-    // 2^64 words onto 3 * 2^62 values: without rejection, multiples of 3 would come up twice as often.
+    // 2^64 words onto 3 * 2^62 values: without rejection, multiples of 3 would come up twice as
+    // often.
     let mut thirds = [0; 3];
     for _ in 0..COUNT {
         thirds[(draws.below(3 << 62) % 3) as usize] += 1;

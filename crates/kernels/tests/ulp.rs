@@ -90,8 +90,8 @@ fn single_precision_is_within_its_stated_error_everywhere() {
     check_f32(1);
 }
 
-/// Largest error of `map` over points spread evenly in value and in exponent over `[lo, hi]`, and over
-/// neighbours of the multiples of `near`.
+/// Largest error of `map` over points spread evenly in value and in exponent over `[lo, hi]`, and
+/// over neighbours of the multiples of `near`.
 fn worst_f64(map: Map<f64>, exact: fn(f64) -> Dd, lo: f64, hi: f64, near: f64) -> f64 {
     const POINTS: u32 = 12_000;
     let mut x = Vec::new();

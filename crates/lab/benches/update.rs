@@ -4,7 +4,8 @@
 //! cargo bench -p backcut-lab --bench update -- FF 20
 //! ```
 //!
-//! It prints the fingerprint of the parameters after the last update, so that two builds can be held to the same bits.
+//! It prints the fingerprint of the parameters after the last update, so that two builds can be
+//! held to the same bits.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 

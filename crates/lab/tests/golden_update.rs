@@ -1,7 +1,8 @@
 //! One full update of the quadrotor, pinned.
 //!
-//! Changing a value here means that bits changed: bump `NUMERICS_VERSION` in `kernels` with it, so that
-//! old and new results are never mixed. The configuration is spelled out; calibration does not move it.
+//! Changing a value here means that bits changed: bump `NUMERICS_VERSION` in `kernels` with it, so
+//! that old and new results are never mixed. The configuration is spelled out; calibration does not
+//! move it.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 

@@ -1,9 +1,10 @@
-//! Every optimizer against its published formula, written out here in plain `f64`, and through files.
+//! Every optimizer against its published formula, written out here in plain `f64`, and through
+//! files.
 //!
-//! `torch.optim.AdamW`: `theta -= lr wd theta`, then Adam's step. `torch.optim.Adam`: `g += wd theta`,
-//! `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`,
-//! `theta -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)`. `torch.optim.SGD` (dampening 0):
-//! `g += wd theta`, `b = momentum b + g`, `theta -= lr b`. `torch.nn.utils.clip_grad_norm_` comes first.
+//! `torch.optim.AdamW`: `theta -= lr wd theta`, then Adam's step. `torch.optim.Adam`:
+//! `g += wd theta`, `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `theta -= lr (m / (1 -
+//! b1^t)) / (sqrt(v / (1 - b2^t)) + eps)`. `torch.optim.SGD` (dampening 0): `g += wd theta`, `b =
+//! momentum b + g`, `theta -= lr b`. `torch.nn.utils.clip_grad_norm_` comes first.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
@@ -23,7 +24,8 @@ fn group(parameters: &str, rate: Option<f64>, decay: Option<f64>) -> ParameterGr
     ParameterGroup { parameters: parameters.to_owned(), rate, decay }
 }
 
-/// The optimizers that are tried: all rules, with and without decay, momentum, clip, schedule, groups.
+/// The optimizers that are tried: all rules, with and without decay, momentum, clip, schedule,
+/// groups.
 fn optimizers() -> Vec<(&'static str, Optimizer)> {
     let usual = AdamW { rate: 3e-3, ..AdamW::default() };
     let with = |rule, clip| Optimizer { rule, clip, schedule: None, groups: vec![] };

@@ -1,28 +1,32 @@
 //! The whole idea on one page, with nothing but the standard library.
 //!
-//! A policy with memory steers a cart to a target that it is shown only once, at the first step, while
-//! the cart is still held. The forward is recorded and knows nothing of cuts. A cut is a value, and a
-//! backward turns the record and the cut into a gradient: one forward, as many gradients as you like.
+//! A policy with memory steers a cart to a target that it is shown only once, at the first step,
+//! while the cart is still held. The forward is recorded and knows nothing of cuts. A cut is a
+//! value, and a backward turns the record and the cut into a gradient: one forward, as many
+//! gradients as you like.
 //!
 //!     cargo run --release -p backcut-oracle --example tape
 //!
-//! Read it from top to bottom. Numbers are `f64` and loops are plain; the crate `backcut-engine` does the
-//! same for any policy that you can write down, many times faster, and a test holds this page to it.
+//! Read it from top to bottom. Numbers are `f64` and loops are plain; the crate `backcut-engine`
+//! does the same for any policy that you can write down, many times faster, and a test holds this
+//! page to it.
 
 #![allow(missing_docs, reason = "a page is read, and what is public is so for its test alone")]
 
 pub const STEPS: usize = 8;
 pub const WIDTH: usize = 8;
 
-// What the policy sees at a step: the cue (the target at step 0, zero after), position and velocity.
+// What the policy sees at a step: the cue (the target at step 0, zero after), position and
+// velocity.
 const TOKEN: usize = 3;
 
 // ---------------------------------------------------------------------------------------- a cut
 
 /// Which edges a backward keeps, from what a step stored to the queries of later steps.
 ///
-/// A query is *near* a stored position in its own segment of so many steps, and *far* from all others.
-/// Near credit reaches what was stored and the weights that project it; far credit, the weights at most.
+/// A query is *near* a stored position in its own segment of so many steps, and *far* from all
+/// others. Near credit reaches what was stored and the weights that project it; far credit, the
+/// weights at most.
 #[derive(Clone, Copy)]
 pub struct Cut {
     pub name: &'static str,
@@ -37,14 +41,15 @@ pub const CUTS: [Cut; 4] = [
     Cut { name: "SEG-2", segment: 2, weights_take_far: true },
     // A stop-gradient at what is stored: `h.detach()` before the projections, which still learn.
     Cut { name: "F_SG", segment: 1, weights_take_far: true },
-    // A detached cache: `k.detach()` and `v.detach()`. One line moved, and the projections learn nothing
-    // from what later steps read.
+    // A detached cache: `k.detach()` and `v.detach()`. One line moved, and the projections learn
+    // nothing from what later steps read.
     Cut { name: "FD", segment: 1, weights_take_far: false },
 ];
 
 // ------------------------------------------------------------------------------ a linear layer
 
-/// `y = x W + b`, with `W` (a row per input) and then `b` somewhere in one flat vector of parameters.
+/// `y = x W + b`, with `W` (a row per input) and then `b` somewhere in one flat vector of
+/// parameters.
 ///
 /// The vector is flat because an optimizer, a norm and a comparison of two gradients want it so.
 struct Linear {
@@ -191,8 +196,8 @@ pub fn backward(parameters: &[f64], record: &Record, cut: Cut) -> Vec<f64> {
     let mut gradient = vec![0.0; PARAMETERS];
     let zeros = || [vec![0.0; WIDTH], vec![0.0; WIDTH]];
     let mut received = vec![Received { near: zeros(), far: zeros() }; STEPS];
-    // What the step after this one hands back to position and velocity. These are edges too, from one
-    // physical state to the next, and other cuts close them; here they stay.
+    // What the step after this one hands back to position and velocity. These are edges too, from
+    // one physical state to the next, and other cuts close them; here they stay.
     let (mut d_position, mut d_velocity) = (0.0, 0.0);
 
     for (t, step) in record.steps.iter().enumerate().rev() {
@@ -204,7 +209,8 @@ pub fn backward(parameters: &[f64], record: &Record, cut: Cut) -> Vec<f64> {
         let (d_stored, d_read) = d_head.split_at(WIDTH);
         let mut d_stored = d_stored.to_vec();
 
-        // Attention: a query keeps its own adjoint, and sends one to every key and value that it read.
+        // Attention: a query keeps its own adjoint, and sends one to every key and value that it
+        // read.
         let d_weights: Vec<f64> =
             record.steps[..=t].iter().map(|earlier| dot(d_read, &earlier.value)).collect();
         let mean = dot(&step.attention, &d_weights);
@@ -246,7 +252,8 @@ pub fn backward(parameters: &[f64], record: &Record, cut: Cut) -> Vec<f64> {
 
 // -------------------------------------------------------------------------------- the training
 
-/// AdamW: every parameter moves by the mean of its gradients over their root mean square, and decays.
+/// AdamW: every parameter moves by the mean of its gradients over their root mean square, and
+/// decays.
 struct AdamW {
     step: i32,
     first: Vec<f64>,

@@ -98,8 +98,8 @@ impl OracleSpec {
         ForwardSpec { prefix: self.prefix, reads, fed: fed.collect(), donor: None }
     }
 
-    /// The forward of a rollout's first rows and steps, with what was fed into it. A donor's memory is not
-    /// part of it.
+    /// The forward of a rollout's first rows and steps, with what was fed into it. A donor's memory
+    /// is not part of it.
     pub fn read_from<R: Real>(rollout: &mut Rollout<R>, rows: usize, steps: usize) -> Self {
         let ForwardSpec { prefix, reads, fed, .. } = rollout.spec().clone();
         let window =

@@ -99,8 +99,8 @@ impl Case {
         values.chain(rollout.row_loss().unwrap_or_default()).map(|v| v.to_bits()).collect()
     }
 
-    /// FF along random directions, against central differences of the engine's own loss: the largest
-    /// error, relative to the gradient's norm.
+    /// FF along random directions, against central differences of the engine's own loss: the
+    /// largest error, relative to the gradient's norm.
     pub fn differences(&self, full: &[f64], seed: u64) -> f64 {
         let loss = |parameters: &[f64]| {
             let rolled = self.roll(parameters).ok();

@@ -1,8 +1,8 @@
 //! Directional derivatives by central differences, extrapolated.
 //!
 //! A central difference of step `h` errs by a series in `h^2`. Four of them at `h, h/2, h/4, h/8`
-//! remove the first three terms (Richardson), so a step as large as 0.02 suffices and rounding, which
-//! is divided by `h`, stays small: an error near 1e-12 of a smooth function's scale.
+//! remove the first three terms (Richardson), so a step as large as 0.02 suffices and rounding,
+//! which is divided by `h`, stays small: an error near 1e-12 of a smooth function's scale.
 
 use crate::random_program::Random;
 

@@ -1,14 +1,14 @@
 //! What the memory half of a cut leaves of an edge, for one pair of steps at a time.
 //!
-//! This is the definition, so it has the branches of the engine's rule; what it does not have is the
-//! engine's tables. The policy written by hand (`policy`) says the same without a rule for pairs: it
-//! walks over the boundaries and detaches, there and then, all that was stored before.
+//! This is the definition, so it has the branches of the engine's rule; what it does not have is
+//! the engine's tables. The policy written by hand (`policy`) says the same without a rule for
+//! pairs: it walks over the boundaries and detaches, there and then, all that was stored before.
 
 use backcut_engine::edges::Fate;
 use backcut_engine::{Draw, MemoryCredit};
 
-/// Of an edge from step `j` to step `t > j`, both counted from the first step that learns. A factor of
-/// zero is left as it was asked for.
+/// Of an edge from step `j` to step `t > j`, both counted from the first step that learns. A factor
+/// of zero is left as it was asked for.
 pub(crate) fn memory_fate(memory: MemoryCredit, draw: Draw, j: usize, t: usize) -> Fate {
     let unless = |cut: bool| if cut { Fate::WeightsOnly } else { Fate::Kept };
     match memory {

@@ -292,7 +292,8 @@ impl<'t> Run<'_, 't> {
             && edge(self.resolved.registers[index]).fate == Fate::Dropped
     }
 
-    /// The memory half of a cut for a cache: keys and values of earlier steps as step `t` reads them.
+    /// The memory half of a cut for a cache: keys and values of earlier steps as step `t` reads
+    /// them.
     fn cache(
         &mut self,
         [key, value]: [Site; 2],
@@ -353,8 +354,8 @@ impl<'t> Run<'_, 't> {
         }
     }
 
-    /// An edge of memory with what its credit leaves of it; segments count from the first step after the
-    /// prefix.
+    /// An edge of memory with what its credit leaves of it; segments count from the first step
+    /// after the prefix.
     fn memory_edge(
         &self,
         through: Through,
@@ -396,8 +397,8 @@ fn received<'t>(values: &[Scalar<'t>], fate: Fate) -> Columns<'t> {
     }
 }
 
-/// For each column of each site of the step, the register that it holds as it is: read, sliced, put side
-/// by side.
+/// For each column of each site of the step, the register that it holds as it is: read, sliced, put
+/// side by side.
 fn held_registers(program: &Program) -> Vec<Vec<Option<usize>>> {
     let mut held: Vec<Vec<Option<usize>>> = Vec::new();
     for node in program.nodes() {

@@ -1,11 +1,11 @@
 //! What the engine computes, by other means: slow, plain, and there to keep it honest.
 //!
-//! **Does**: differentiates a program number by number on a scalar tape, with every stop-gradient of
-//! a cut placed literally where its definition says, and by central differences.
+//! **Does**: differentiates a program number by number on a scalar tape, with every stop-gradient
+//! of a cut placed literally where its definition says, and by central differences.
 //!
-//! **Refuses**: to share code with the engine's values or derivatives. It reads a compiled program as
-//! data (instructions, shapes, names, which credit a cut gives to which edge, what an update drew) and
-//! computes with the standard library's `f64` functions.
+//! **Refuses**: to share code with the engine's values or derivatives. It reads a compiled program
+//! as data (instructions, shapes, names, which credit a cut gives to which edge, what an update
+//! drew) and computes with the standard library's `f64` functions.
 //!
 //! **One design decision.** A cut is nothing but `detach` here. Where `F_SG` gives the weights of a
 //! projection credit and the stored representation none, the oracle projects a detached copy again;

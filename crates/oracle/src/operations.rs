@@ -104,7 +104,8 @@ fn layer_norm<'t>(x: &[Scalar<'t>], gain: &[Scalar<'t>], bias: &[Scalar<'t>]) ->
     scaled.zip(bias).map(|(x, &bias)| x + bias).collect()
 }
 
-/// An instruction that reads nothing but earlier sites of its own step and row; `None` for any other.
+/// An instruction that reads nothing but earlier sites of its own step and row; `None` for any
+/// other.
 pub(crate) fn within_step<'t>(
     node: &Node,
     sites: &[Columns<'t>],

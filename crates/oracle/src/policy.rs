@@ -1,11 +1,12 @@
-//! The attention policy written out by hand, with the stop-gradients of the cut table in plain sight.
+//! The attention policy written out by hand, with the stop-gradients of the cut table in plain
+//! sight.
 //!
-//! A pre-norm Transformer with a cache steers a body whose state feeds its next observation. The cache
-//! holds the stored representations `n_j`; every query projects them anew. A cut of memory is what one
-//! would write by hand: at a boundary all that was stored is detached ([`Memory::pass_boundary`]), and
-//! of what a query projects ([`Memory::key_or_value`]) some is a constant. There is no rule for pairs of
-//! steps. [`trace_policy`] writes the same policy on a [`Trace`]: the interpreter and the engine must
-//! both agree with this file.
+//! A pre-norm Transformer with a cache steers a body whose state feeds its next observation. The
+//! cache holds the stored representations `n_j`; every query projects them anew. A cut of memory is
+//! what one would write by hand: at a boundary all that was stored is detached
+//! ([`Memory::pass_boundary`]), and of what a query projects ([`Memory::key_or_value`]) some is a
+//! constant. There is no rule for pairs of steps. [`trace_policy`] writes the same policy on a
+//! [`Trace`]: the interpreter and the engine must both agree with this file.
 
 use std::collections::BTreeMap;
 
@@ -275,8 +276,8 @@ pub fn policy_by_hand(
     policy_with_state_factor(layout, flat, sizes, inputs, spec, cut, 1.0)
 }
 
-/// The same where `state_factor` multiplies what passes a state edge: 1 under every cut, another number
-/// to count the edges along paths.
+/// The same where `state_factor` multiplies what passes a state edge: 1 under every cut, another
+/// number to count the edges along paths.
 pub fn policy_with_state_factor(
     layout: &Layout,
     flat: &[f64],

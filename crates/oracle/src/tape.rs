@@ -9,7 +9,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use backcut_engine::ops::{Arithmetic, Function};
 
-/// A parent's place and the slope towards it. Absent parents have slope zero and the node's own place.
+/// A parent's place and the slope towards it. Absent parents have slope zero and the node's own
+/// place.
 type Parent = (usize, f64);
 
 /// What was computed, in order.

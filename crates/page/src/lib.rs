@@ -1,6 +1,7 @@
 //! What people look at: drawings, tables for papers, and one page without a single request.
 //!
-//! **Does**: draws ([`draw`]), and makes figures, tables and a page of any study's tables ([`report`]).
+//! **Does**: draws ([`draw`]), and makes figures, tables and a page of any study's tables
+//! ([`report`]).
 //!
 //! **Refuses**: to compute a result, to grant a status, and to know a model: it reads tables.
 //!

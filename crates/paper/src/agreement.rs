@@ -1,9 +1,9 @@
 //! How ours and the paper's stand to each other: their difference with an interval.
 //!
-//! Two independent estimates with 95% intervals have a difference whose interval reaches, on either side, the root of the
-//! sum of squares of the two arms that point there (Zou and Donner 2008, "MOVER"): nothing is assumed symmetric. A count
-//! of sources has Wilson's interval, a correlation Fisher's, a standard deviation the normal theory's; extremes
-//! and bounds have none.
+//! Two independent estimates with 95% intervals have a difference whose interval reaches, on either
+//! side, the root of the sum of squares of the two arms that point there (Zou and Donner 2008,
+//! "MOVER"): nothing is assumed symmetric. A count of sources has Wilson's interval, a correlation
+//! Fisher's, a standard deviation the normal theory's; extremes and bounds have none.
 
 use backcut_evidence::tables::Judgement;
 use backcut_page::report::Results;
@@ -66,13 +66,14 @@ impl Group {
 /// How ours and the paper's stand to each other.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Agreement {
-    /// Whether both lie on the same side of zero, or of what is neutral; unknown if the paper gives no value or
-    /// the quantity has no direction.
+    /// Whether both lie on the same side of zero, or of what is neutral; unknown if the paper gives
+    /// no value or the quantity has no direction.
     pub same_direction: Option<bool>,
     /// Whether neither interval includes what is neutral, so that a side can be told.
     pub is_resolved: bool,
-    /// Whether the study here decided as the paper did; unknown unless both decide. A mean below a margin
-    /// has the same sign on both sides of the question, so this is not the direction once more.
+    /// Whether the study here decided as the paper did; unknown unless both decide. A mean below a
+    /// margin has the same sign on both sides of the question, so this is not the direction once
+    /// more.
     pub same_decision: Option<bool>,
     /// Whether our interval includes zero as the paper's does, where it concludes from that.
     pub same_zero: Option<bool>,
@@ -197,7 +198,8 @@ pub fn agreement(results: &Results, entry: &Entry, ours: &Ours) -> Agreement {
     agreement
 }
 
-/// A sign that cannot differ counts for nothing: rates, norms, counts and spreads have none, unless something else is neutral.
+/// A sign that cannot differ counts for nothing: rates, norms, counts and spreads have none, unless
+/// something else is neutral.
 fn has_direction(entry: &Entry) -> bool {
     let is_unsigned =
         matches!(entry.statistic, Statistic::Deviation | Statistic::BelowZero | Statistic::Pearson)
@@ -286,8 +288,8 @@ fn difference(results: &Results, entry: &Entry, ours: &Ours, paper: f64) -> Opti
     })
 }
 
-/// The interval of ours / the paper's: the difference's rule on logarithms. Where the paper prints none, its half is as wide
-/// as ours, relative to the value.
+/// The interval of ours / the paper's: the difference's rule on logarithms. Where the paper prints
+/// none, its half is as wide as ours, relative to the value.
 fn ratio(results: &Results, entry: &Entry, ours: &Ours, paper: f64) -> Option<[f64; 2]> {
     let is_positive = |[low, _]: &[f64; 2]| *low > 0.0;
     let mine = ours.pointwise.filter(is_positive)?;

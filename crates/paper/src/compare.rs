@@ -39,7 +39,8 @@ pub struct Ours {
     pub n: usize,
     /// Sources that were left out because a value is missing.
     pub missing: Vec<String>,
-    /// The values per source; states of a source, of which there are many, are in the study's table only.
+    /// The values per source; states of a source, of which there are many, are in the study's table
+    /// only.
     pub values: Vec<(String, f64)>,
 }
 

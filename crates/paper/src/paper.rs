@@ -1,9 +1,10 @@
 //! The paper's values, and what of ours stands beside each.
 //!
-//! `paper.toml`, `cells.toml` and `vessel.toml` are data: the value as published, and how to compute ours (an expression over a
-//! study's cells, or a measured quantity). A number stands once: a claim that is about a table's row names it (`cell`)
-//! and has what the row has; a row has what its table says for all (`defaults`). Claims are in this project's words.
-//! Code that compares never holds a number of the paper.
+//! `paper.toml`, `cells.toml` and `vessel.toml` are data: the value as published, and how to
+//! compute ours (an expression over a study's cells, or a measured quantity). A number stands once:
+//! a claim that is about a table's row names it (`cell`) and has what the row has; a row has what
+//! its table says for all (`defaults`). Claims are in this project's words. Code that compares
+//! never holds a number of the paper.
 
 use backcut_page::report::estimate::same_contrast;
 use backcut_text::Hinted;
@@ -15,7 +16,8 @@ pub use crate::entry::{
     Compare, Curve, Entry, Measure, Other, Published, Statistic, Subject, Within,
 };
 
-/// The embedded files: claims with some tables, and the other tables of the quadrotor and of the vessel.
+/// The embedded files: claims with some tables, and the other tables of the quadrotor and of the
+/// vessel.
 const TEXTS: [&str; 3] =
     [include_str!("../paper.toml"), include_str!("../cells.toml"), include_str!("../vessel.toml")];
 
@@ -122,7 +124,8 @@ impl Paper {
     }
 }
 
-/// Rows have their table's defaults, and a claim what the row has that it names; what stands there wins.
+/// Rows have their table's defaults, and a claim what the row has that it names; what stands there
+/// wins.
 fn inherit(whole: &mut toml::Table) -> Result<(), PaperError> {
     let mut rows: BTreeMap<String, toml::Table> = BTreeMap::new();
     for table in list(whole, "table") {

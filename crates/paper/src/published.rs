@@ -1,9 +1,10 @@
 //! What the paper publishes per source, and the pointwise 95% interval of its values.
 //!
-//! **The rule.** Intervals of the paper are brought to one kind before anything is compared. Where its values per source
-//! are published, the interval is the bootstrap interval of their mean, made as ours is. Else it is the interval that
-//! it prints; one that is adjusted for a family is narrowed by the ratio of normal quantiles. Where it prints a mean
-//! over n sources alone, its interval is taken to be as wide as ours would be with n sources.
+//! **The rule.** Intervals of the paper are brought to one kind before anything is compared. Where
+//! its values per source are published, the interval is the bootstrap interval of their mean, made
+//! as ours is. Else it is the interval that it prints; one that is adjusted for a family is
+//! narrowed by the ratio of normal quantiles. Where it prints a mean over n sources alone, its
+//! interval is taken to be as wide as ours would be with n sources.
 
 use backcut_page::report::Results;
 use backcut_page::report::estimate::Estimate;
@@ -12,7 +13,8 @@ use backcut_stats::{Contrast, Layout, SourceTable};
 
 use crate::entry::{Entry, PerSource};
 
-/// The paper's tables of values per source. The statistics are tested against what the paper makes of them, too.
+/// The paper's tables of values per source. The statistics are tested against what the paper makes
+/// of them, too.
 const TABLES: [(&str, &str); 8] = [
     ("a4_directional", include_str!("../data/a4_directional.csv")),
     ("a6_noninferiority", include_str!("../data/a6_noninferiority.csv")),
@@ -36,7 +38,8 @@ pub enum Basis {
     Printed,
     /// Nothing is printed: as wide as ours.
     AsOurs,
-    /// What the kind of number implies: counts, spreads and correlations of known numbers of sources.
+    /// What the kind of number implies: counts, spreads and correlations of known numbers of
+    /// sources.
     Counted,
 }
 
@@ -57,7 +60,8 @@ pub fn estimate(results: &Results, of: &PerSource) -> Result<Estimate, String> {
     Ok(results.from_values(values(of)?, Vec::new()))
 }
 
-/// The pointwise 95% interval of a published number; `ours` is our number with its own and its count of sources.
+/// The pointwise 95% interval of a published number; `ours` is our number with its own and its
+/// count of sources.
 pub fn interval(
     results: &Results,
     entry: &Entry,

@@ -1,4 +1,5 @@
-//! Ours where it is one number of a table, a correlation, a change of medians, or a count about a curve.
+//! Ours where it is one number of a table, a correlation, a change of medians, or a count about a
+//! curve.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +58,8 @@ pub fn correlation(
     Ok(Estimate { mean: r, interval: None, ..found })
 }
 
-/// The median of a quantity over its median at the condition that the change is measured from, less one.
+/// The median of a quantity over its median at the condition that the change is measured from, less
+/// one.
 pub fn median_change(
     results: &Results,
     measure: &Measure,

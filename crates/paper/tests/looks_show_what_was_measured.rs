@@ -53,7 +53,8 @@ fn ages_are_shares_of_the_whole() {
     let mean = value(&attention.csv, "\"Layer 1, 0.05 m/s\",\"FF, age 1\",0.05,mean,");
     assert!((mean - 100.0 * (0.2 + 0.045 + 0.1)).abs() < 1e-9, "{mean}");
     let gradient = results.figure("gradient-ages").unwrap();
-    // Source 1 under F_SG at age 0: 0.1 + 0.01 + 0.2, of a sum up to the last age of 0.3 + 0.01 + 0.2.
+    // Source 1 under F_SG at age 0: 0.1 + 0.01 + 0.2, of a sum up to the last age of 0.3 + 0.01 +
+    // 0.2.
     let one = value(&gradient.csv, "Velocity hidden,\"F_SG, age 0\",hidden,1,");
     assert!((one - 100.0 * 0.31 / 0.51).abs() < 1e-9, "{one}");
 }

@@ -58,7 +58,8 @@ fn two_frames(browser: &mut Browser) {
         .evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
 }
 
-/// What the page shows once a pointer is at an element; `place` is a function of it that gives x and y.
+/// What the page shows once a pointer is at an element; `place` is a function of it that gives x
+/// and y.
 fn tip_at(browser: &mut Browser, element: &str, place: &str) -> String {
     browser.evaluate(&format!("{element}.scrollIntoView({{block: 'center'}})"));
     two_frames(browser);
@@ -90,9 +91,9 @@ fn the_link_holds_the_figures_data(browser: &mut Browser, csv: &str) {
     let link = "document.querySelector('#figure-memory-value a.csv')";
     // Long data are packed; the browser unpacks them as a reader's own tools would.
     let data = browser.evaluate(&format!(
-        "(() => {{ const packed = Uint8Array.from(atob({link}.href.split(',')[1]), c => c.charCodeAt(0)); \
-         const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip')); \
-         return new Response(text).text(); }})()"
+        "(() => {{ const packed = Uint8Array.from(atob({link}.href.split(',')[1]), c => \
+         c.charCodeAt(0)); const text = new Blob([packed]).stream().pipeThrough(new \
+         DecompressionStream('gzip')); return new Response(text).text(); }})()"
     ));
     assert!(data.as_str() == Some(csv), "the link holds other data than the figure");
     assert_eq!(browser.evaluate(&format!("{link}.download")), "memory-value.csv.gz");
@@ -100,7 +101,8 @@ fn the_link_holds_the_figures_data(browser: &mut Browser, csv: &str) {
 
 fn arrows_go_through_a_figure_that_is_one_stop(browser: &mut Browser) {
     let stops = browser.evaluate(
-        "[...document.querySelectorAll('figure')].filter(f => f.querySelectorAll('[tabindex=\"0\"]').length !== 1).length",
+        "[...document.querySelectorAll('figure')].filter(f => \
+         f.querySelectorAll('[tabindex=\"0\"]').length !== 1).length",
     );
     assert_eq!(stops, 0);
     browser.evaluate("document.querySelector('#figure-memory-value .panels').focus()");
@@ -114,16 +116,18 @@ fn arrows_go_through_a_figure_that_is_one_stop(browser: &mut Browser) {
 
 fn a_curve_tells_its_values_along_its_length(browser: &mut Browser) {
     let curve = "document.querySelector('#figure-branch path[data-p]')";
-    let start = "c => { const p = c.getPointAtLength(0).matrixTransform(c.getScreenCTM()); return [p.x, p.y]; }";
+    let start = "c => { const p = c.getPointAtLength(0).matrixTransform(c.getScreenCTM()); return \
+                 [p.x, p.y]; }";
     let tip = tip_at(browser, curve, start);
     assert!(tip.contains("after update") && tip.contains(": 0.0"), "{tip:?}");
 }
 
 fn every_link_leads_somewhere(browser: &mut Browser) {
-    let lost = "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href').slice(1))\
-                .filter(id => !document.getElementById(id))";
+    let lost = "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => \
+                a.getAttribute('href').slice(1)).filter(id => !document.getElementById(id))";
     assert_eq!(browser.evaluate(lost), json!([]));
-    let ids = "(all => all.filter((id, i) => all.indexOf(id) !== i))([...document.querySelectorAll('[id]')].map(e => e.id))";
+    let ids = "(all => all.filter((id, i) => all.indexOf(id) !== \
+               i))([...document.querySelectorAll('[id]')].map(e => e.id))";
     assert_eq!(browser.evaluate(ids), json!([]), "no two parts have one name");
     assert!(
         browser.evaluate("document.querySelectorAll('details a.to').length").as_u64() > Some(20)
@@ -141,7 +145,8 @@ fn paper_shows_whole_words_and_no_scrollbars(browser: &mut Browser) {
     browser.on_paper();
     assert_eq!(browser.evaluate(browser::CRAMPED), json!([]));
     assert!(browser.evaluate("document.documentElement.scrollWidth").as_u64() <= Some(688));
-    let scrolling = "[...document.querySelectorAll('.scroll')].filter(e => getComputedStyle(e).overflowX !== 'visible').length";
+    let scrolling = "[...document.querySelectorAll('.scroll')].filter(e => \
+                     getComputedStyle(e).overflowX !== 'visible').length";
     assert_eq!(browser.evaluate(scrolling), 0);
     assert_eq!(browser.evaluate("getComputedStyle(document.querySelector('nav')).display"), "none");
 }

@@ -1,4 +1,5 @@
-//! Every number of the paper that is typed here is the paper's, and two programmes stand side by side.
+//! Every number of the paper that is typed here is the paper's, and two programmes stand side by
+//! side.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod common;

@@ -1,7 +1,7 @@
 //! The two budgets of the crate: a family of twelve, and the exact test at n = 24.
 //!
-//! A plain loop and the best of several repeats; a benchmark harness would add nothing to two numbers.
-//! Run: `cargo bench -p backcut-stats`.
+//! A plain loop and the best of several repeats; a benchmark harness would add nothing to two
+//! numbers. Run: `cargo bench -p backcut-stats`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::unwrap_used, reason = "helpers of a benchmark may fail it")]

@@ -3,8 +3,8 @@
 //! An example and not a test: it takes a minute and its answer is a table for the guide.
 //! Run: `cargo run --release -p backcut-stats --example coverage`.
 //!
-//! The exact test is run beside it: its rejection rate under a true null, which for symmetric sources can not exceed
-//! 0.05, and for skewed ones can.
+//! The exact test is run beside it: its rejection rate under a true null, which for symmetric
+//! sources can not exceed 0.05, and for skewed ones can.
 
 use backcut_stats::bootstrap::mean_interval;
 use backcut_stats::philox::{Philox, Stream};

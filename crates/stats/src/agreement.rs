@@ -1,8 +1,8 @@
 //! Label agreement: how often two orderings of pairs match, with intervals over whole clusters.
 //!
 //! Each item is one pair of alternatives ordered twice (by a score and by what happened, or by two
-//! repetitions of what happened). An exact tie on either side counts one half, so chance is 50%. Items
-//! of one stream are not independent, so the bootstrap resamples streams.
+//! repetitions of what happened). An exact tie on either side counts one half, so chance is 50%.
+//! Items of one stream are not independent, so the bootstrap resamples streams.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

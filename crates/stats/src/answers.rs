@@ -76,8 +76,8 @@ impl Answers {
         self.plain = true;
     }
 
-    /// The answer to a contrast, over the sources with a value in every cell that it reads. The others
-    /// are left out and named.
+    /// The answer to a contrast, over the sources with a value in every cell that it reads. The
+    /// others are left out and named.
     pub fn ask(
         &mut self,
         contrast: &Contrast,

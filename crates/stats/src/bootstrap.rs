@@ -142,8 +142,8 @@ impl Units {
         })
     }
 
-    /// The mean of every column over the picks of every draw, wherever the picks come from: `COLUMNS`
-    /// columns and `DRAWS` draws at a time.
+    /// The mean of every column over the picks of every draw, wherever the picks come from:
+    /// `COLUMNS` columns and `DRAWS` draws at a time.
     fn sums<const COLUMNS: usize, const DRAWS: usize, P: Copy + Into<u32>>(
         &self,
         columns: &[Vec<f64>],
@@ -155,9 +155,10 @@ impl Units {
                 return Err(StatsError::Lengths { left: column.len(), right: self.len() });
             }
         }
-        // Unit by unit: one pick reads one short row, and the sums stay in registers. An addition takes
-        // as long as four that do not wait for each other, so there are eight of them: of columns, or
-        // of draws where a single column is asked for. Each sum still runs in the order of its picks.
+        // Unit by unit: one pick reads one short row, and the sums stay in registers. An addition
+        // takes as long as four that do not wait for each other, so there are eight of them: of
+        // columns, or of draws where a single column is asked for. Each sum still runs in the order
+        // of its picks.
         let lanes: Vec<Vec<[f64; COLUMNS]>> = columns
             .chunks(COLUMNS)
             .map(|group| {
@@ -210,8 +211,8 @@ pub fn mean_interval(
     Ok([ends[0], ends[1]])
 }
 
-/// The picks of many draws over plain units, made once and summed over as often as is asked: most of
-/// an interval's time goes into drawing.
+/// The picks of many draws over plain units, made once and summed over as often as is asked: most
+/// of an interval's time goes into drawing.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     units: Units,

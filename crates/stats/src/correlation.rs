@@ -1,8 +1,9 @@
 //! Pearson and Spearman correlation, with a permutation p-value and a cluster bootstrap.
 //!
 //! Ranks are averaged over ties. The p-value permutes one variable against the other (all orders
-//! up to eight values, drawn above), because the usual t approximation is not one at n = 8. Values within a cluster move
-//! together in the bootstrap; a draw in which a variable is constant has no correlation and is counted.
+//! up to eight values, drawn above), because the usual t approximation is not one at n = 8. Values
+//! within a cluster move together in the bootstrap; a draw in which a variable is constant has no
+//! correlation and is counted.
 
 use serde::Serialize;
 
@@ -82,7 +83,8 @@ pub fn spearman_p(
     Ok((p, Some((p * (1.0 - p) / draws.max(1) as f64).sqrt())))
 }
 
-/// The percentile interval of Spearman's correlation over whole units (sources or clusters in strata).
+/// The percentile interval of Spearman's correlation over whole units (sources or clusters in
+/// strata).
 pub fn spearman_interval(
     x: &[f64],
     y: &[f64],
@@ -206,7 +208,8 @@ mod tests {
         let clustered =
             spearman_interval(&copies(&x), &copies(&y), &Units::of(&table), levels, 4000, 1)
                 .unwrap();
-        // The same picks of the same points, three times over: the same correlations up to rounding.
+        // The same picks of the same points, three times over: the same correlations up to
+        // rounding.
         for (a, b) in plain.ends.iter().zip(clustered.ends) {
             assert!((a - b).abs() < 1e-12, "{plain:?} {clustered:?}");
         }

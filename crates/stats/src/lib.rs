@@ -6,15 +6,16 @@
 //! Beside that: cluster bootstrap within strata, rank and linear correlation, two-sample tests,
 //! leave-one-source-out, label agreement, planning of a noninferiority study, forest plots.
 //!
-//! **Refuses**: to drop a source silently, to read a missing or non-finite value as a number, to work with
-//! fewer than four sources, to call a row confirmatory (only a ledger knows what was frozen when),
-//! and to know what was trained: a table is all it needs, and the crates below it hold words and drawings, no science.
+//! **Refuses**: to drop a source silently, to read a missing or non-finite value as a number, to
+//! work with fewer than four sources, to call a row confirmatory (only a ledger knows what was
+//! frozen when), and to know what was trained: a table is all it needs, and the crates below it
+//! hold words and drawings, no science.
 //!
-//! **One design decision.** Every random number is a pure function of (seed, stream, draw, position)
-//! through a counter-based generator, and sources are sorted by name before anything is drawn. So a
-//! result does not depend on the order of rows, on the order of contrasts or on threads, and the
-//! contrasts of a family share their draws, which keeps the pairing between them. A stateful
-//! generator would make every result depend on everything drawn before it.
+//! **One design decision.** Every random number is a pure function of (seed, stream, draw,
+//! position) through a counter-based generator, and sources are sorted by name before anything is
+//! drawn. So a result does not depend on the order of rows, on the order of contrasts or on
+//! threads, and the contrasts of a family share their draws, which keeps the pairing between them.
+//! A stateful generator would make every result depend on everything drawn before it.
 //!
 //! ```
 //! use backcut_stats::{Contrast, FamilyParams, Layout, SourceTable};

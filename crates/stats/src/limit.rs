@@ -1,9 +1,9 @@
 //! The normal limit, for very many units.
 //!
 //! Work with draws grows with units times draws: a million sources would take an hour. By then both
-//! distributions that are drawn from have long been normal: the bootstrap's mean with the variance of the
-//! units, the sign-flipped sum with the sum of their squares. So above [`LARGE`] the limit is taken
-//! itself, a report says so, and its `draws` and `patterns` are 0.
+//! distributions that are drawn from have long been normal: the bootstrap's mean with the variance
+//! of the units, the sign-flipped sum with the sum of their squares. So above [`LARGE`] the limit
+//! is taken itself, a report says so, and its `draws` and `patterns` are 0.
 
 use crate::bootstrap::Units;
 use crate::normal::{normal_cdf, normal_quantile};
@@ -14,7 +14,8 @@ use crate::signflip::{SignFlip, Tail};
 /// (skewness / 6) / 100 standard errors then, below what 100,000 draws can resolve in a tail.
 pub const LARGE: usize = 10_000;
 
-/// Levels of the limit of the bootstrap's means, or of their ratio by its derivative (delta method).
+/// Levels of the limit of the bootstrap's means, or of their ratio by its derivative (delta
+/// method).
 pub(crate) fn quantiles(
     units: &Units,
     values: &[f64],

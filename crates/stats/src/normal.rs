@@ -1,7 +1,7 @@
 //! The normal distribution function and Student's t tails by integration.
 //!
-//! Planning and the normal limit need them. `statrs` would bring them with its linear algebra; two series and one
-//! Simpson rule are enough, and the tests hold them to published values.
+//! Planning and the normal limit need them. `statrs` would bring them with its linear algebra; two
+//! series and one Simpson rule are enough, and the tests hold them to published values.
 
 use std::f64::consts::{PI, SQRT_2};
 

@@ -45,9 +45,9 @@ impl Philox {
 
     /// Fills `picks` with uniform indices below `n` for one draw, starting at word `offset`.
     ///
-    /// An index is the high half of word times `n` (Lemire, without rejection): the deviation from uniform is
-    /// below n / 2^32, far under the resolution of any number of draws used here. The offset is a
-    /// multiple of four words so that strata of one draw use separate blocks.
+    /// An index is the high half of word times `n` (Lemire, without rejection): the deviation from
+    /// uniform is below n / 2^32, far under the resolution of any number of draws used here. The
+    /// offset is a multiple of four words so that strata of one draw use separate blocks.
     #[inline]
     pub fn indices(&self, draw: u64, first_block: u32, n: u32, picks: &mut [u32]) {
         for (chunk_index, chunk) in picks.chunks_mut(4).enumerate() {

@@ -1,10 +1,10 @@
 //! How many sources a noninferiority study needs, or why no number is enough.
 //!
-//! The plan takes a pilot's mean and spread as the truth and asks for the smallest n at which an upper
-//! t bound falls below the margin with the wanted probability (noncentral t). The bootstrap bound that will
-//! decide later is close to the t bound for the n a plan ends at, and the t version needs no
-//! simulation. The level is the one the family will use: alpha / (2M) for two-sided simultaneous
-//! bounds, alpha / M for one-sided ones.
+//! The plan takes a pilot's mean and spread as the truth and asks for the smallest n at which an
+//! upper t bound falls below the margin with the wanted probability (noncentral t). The bootstrap
+//! bound that will decide later is close to the t bound for the n a plan ends at, and the t version
+//! needs no simulation. The level is the one the family will use: alpha / (2M) for two-sided
+//! simultaneous bounds, alpha / M for one-sided ones.
 
 use serde::Serialize;
 

@@ -29,7 +29,8 @@ pub fn quantiles(values: &mut [f64], levels: &[f64]) -> Vec<f64> {
     if count == 0 {
         return result;
     }
-    // Everything before `settled` is no larger than what follows: later levels search the tail only.
+    // Everything before `settled` is no larger than what follows: later levels search the tail
+    // only.
     let mut settled = 0;
     for index in order {
         let position = (count - 1) as f64 * levels[index].clamp(0.0, 1.0);
@@ -51,8 +52,8 @@ fn at_rank(values: &mut [f64], rank: usize) -> [f64; 2] {
     [low, above.iter().copied().min_by(f64::total_cmp).unwrap_or(low)]
 }
 
-/// The same of a long list near one of its ends, without a look at the order of the rest: a bound that
-/// some of the values suggest leaves few beyond it. None where it left too few.
+/// The same of a long list near one of its ends, without a look at the order of the rest: a bound
+/// that some of the values suggest leaves few beyond it. None where it left too few.
 fn in_tail(values: &[f64], rank: usize) -> Option<[f64; 2]> {
     const SAMPLE: usize = 512;
     let count = values.len();
@@ -79,7 +80,8 @@ fn in_tail(values: &[f64], rank: usize) -> Option<[f64; 2]> {
 mod tests {
     use super::*;
 
-    /// Lists of many values, few values and one, in any order: what is told from a tail is what a sort gives.
+    /// Lists of many values, few values and one, in any order: what is told from a tail is what a
+    /// sort gives.
     #[test]
     fn a_long_list_has_the_quantiles_that_a_sort_gives() {
         for kinds in [1, 7, 1000, u64::MAX] {

@@ -4,10 +4,10 @@
 //! p-value is the share of patterns whose sum is at least as extreme as the observed one.
 //!
 //! All 2^n patterns are counted without visiting them: the values are split into two halves, each
-//! half's 2^(n/2) signed sums are tabled and sorted, and pairs beyond the threshold are counted with two
-//! pointers. Beyond speed (n = 24 takes under a millisecond) this bounds rounding: every sum is made of at
-//! most n + 1 additions in a fixed order, whereas walking the patterns by flipping one sign at a time
-//! drifts over millions of steps.
+//! half's 2^(n/2) signed sums are tabled and sorted, and pairs beyond the threshold are counted
+//! with two pointers. Beyond speed (n = 24 takes under a millisecond) this bounds rounding: every
+//! sum is made of at most n + 1 additions in a fixed order, whereas walking the patterns by
+//! flipping one sign at a time drifts over millions of steps.
 //!
 //! Ties are common with rounded data and the observed pattern is itself one of the patterns, so the
 //! comparison allows [`TIE_TOLERANCE`] times the sum of absolute values.

@@ -1,7 +1,7 @@
 //! Two unpaired samples: Kolmogorov-Smirnov and a permutation test of the means.
 //!
-//! For comparing inputs or populations (two sampling streams, two batches of seeds), never for paired
-//! arms: pairing is what the family is for.
+//! For comparing inputs or populations (two sampling streams, two batches of seeds), never for
+//! paired arms: pairing is what the family is for.
 
 use serde::Serialize;
 
@@ -62,8 +62,9 @@ pub fn kolmogorov_smirnov(x: &[f64], y: &[f64]) -> Result<KolmogorovSmirnov, Sta
 
 /// One minus the share of lattice paths from (0, 0) to (n, m) that stay closer than `largest`.
 ///
-/// Going column by column, `inside[j]` is the probability that a uniformly chosen path passes (i, j)
-/// without having left the band; step probabilities keep the numbers in range where path counts would overflow.
+/// Going column by column, `inside[j]` is the probability that a uniformly chosen path passes (i,
+/// j) without having left the band; step probabilities keep the numbers in range where path counts
+/// would overflow.
 fn path_p(n: usize, m: usize, largest: usize) -> f64 {
     if largest == 0 {
         return 1.0;
@@ -71,7 +72,8 @@ fn path_p(n: usize, m: usize, largest: usize) -> f64 {
     let mut inside = vec![0.0; m + 1];
     for i in 0..=n {
         for j in 0..=m {
-            // The next value of a uniform path is from the first sample with (left in it) / (left in all).
+            // The next value of a uniform path is from the first sample with (left in it) / (left
+            // in all).
             let from_x = if i == 0 {
                 0.0
             } else {
@@ -219,8 +221,8 @@ mod tests {
         assert!((0.05..0.4).contains(&drawn.p), "{}", drawn.p);
     }
 
-    /// Of the 15 splits of 0, 0, 0, 0, 1, 6 into two and four, those with the 6 among the two (5) differ by
-    /// 2.75 or more; no other reaches it.
+    /// Of the 15 splits of 0, 0, 0, 0, 1, 6 into two and four, those with the 6 among the two (5)
+    /// differ by 2.75 or more; no other reaches it.
     #[test]
     fn samples_of_different_sizes_are_compared_by_their_means() {
         let permutation = permutation_of_means(&[0.0, 6.0], &[0.0, 0.0, 0.0, 1.0], 0, 0).unwrap();

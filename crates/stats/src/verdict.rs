@@ -1,16 +1,16 @@
 //! What a row may say, and why.
 //!
-//! The bootstrap interval of the family decides; the exact test audits and its disagreement is printed
-//! rather than resolved. A verdict is a short word with a sentence: a reader should never have to infer
-//! from numbers which rule was applied.
+//! The bootstrap interval of the family decides; the exact test audits and its disagreement is
+//! printed rather than resolved. A verdict is a short word with a sentence: a reader should never
+//! have to infer from numbers which rule was applied.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// The status of every row that is computed from a table: a table alone can not show that anything was
-/// frozen before measurement. Who holds a ledger may know better and says so beside the row.
+/// The status of every row that is computed from a table: a table alone can not show that anything
+/// was frozen before measurement. Who holds a ledger may know better and says so beside the row.
 pub const STATUS: &str = "descriptive";
 
 /// The decision on one row.

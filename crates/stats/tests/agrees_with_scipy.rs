@@ -1,7 +1,8 @@
 //! Independent implementations give the same numbers.
 //!
-//! `data/scipy.json` was written once by `examples/golden_scipy.py`. What is exact must agree to rounding; bootstrap ends
-//! agree within 2% of the interval's width (3% at n = 8), which is the noise of two finite sets of draws.
+//! `data/scipy.json` was written once by `examples/golden_scipy.py`. What is exact must agree to
+//! rounding; bootstrap ends agree within 2% of the interval's width (3% at n = 8), which is the
+//! noise of two finite sets of draws.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
 

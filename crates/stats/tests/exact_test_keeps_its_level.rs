@@ -1,7 +1,7 @@
 //! Under symmetry the exact test rejects at most as often as it says.
 //!
-//! Given the absolute values, symmetry makes all sign patterns equally likely, so the rejection rate is a count over
-//! all patterns: no simulation, no tolerance.
+//! Given the absolute values, symmetry makes all sign patterns equally likely, so the rejection
+//! rate is a count over all patterns: no simulation, no tolerance.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
 

@@ -1,9 +1,9 @@
 //! Every interval, bound, count and p-value that the paper gives for its per-source tables.
 //!
-//! Counts and exact p-values must agree to all printed digits, means to the printed digits, interval ends
-//! within 2% of the interval's width (3% at n = 8): the paper's own draws are not known, and two runs of
-//! 100,000 draws differ by a few tenths of a percent of the width. One test, one printed table:
-//! `cargo test -p backcut-stats --test paper_figures -- --nocapture`.
+//! Counts and exact p-values must agree to all printed digits, means to the printed digits,
+//! interval ends within 2% of the interval's width (3% at n = 8): the paper's own draws are not
+//! known, and two runs of 100,000 draws differ by a few tenths of a percent of the width. One test,
+//! one printed table: `cargo test -p backcut-stats --test paper_figures -- --nocapture`.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
 
@@ -131,8 +131,9 @@ fn noninferiority(figures: &mut Figures) {
 }
 
 fn seven_points(figures: &mut Figures) {
-    // The paper does not print this family's size. Eight (the increase, the slope and the six steps between
-    // neighbours) is the size whose endpoints lie nearest; seven and nine also fall within 2%.
+    // The paper does not print this family's size. Eight (the increase, the slope and the six steps
+    // between neighbours) is the size whose endpoints lie nearest; seven and nine also fall within
+    // 2%.
     let asked = FamilyParams {
         size: Some(8),
         ..params(&["increase = [0.30] - [0.00] > 0", "slope = slope([*]) > 0"])

@@ -1,7 +1,7 @@
 //! What the machinery costs where studies are large and units are short.
 //!
-//! `cargo bench -p backcut-study` fabricates folders and prints the least of a few measurements beside
-//! the goal. It asserts nothing: machines differ.
+//! `cargo bench -p backcut-study` fabricates folders and prints the least of a few measurements
+//! beside the goal. It asserts nothing: machines differ.
 
 #![allow(clippy::unwrap_used)] // a benchmark may fail loudly
 

@@ -1,9 +1,9 @@
-//! A finished study in plain sentences: what memory is worth here, what a cut costs, how short a segment
-//! may be, and what was not tested.
+//! A finished study in plain sentences: what memory is worth here, what a cut costs, how short a
+//! segment may be, and what was not tested.
 //!
-//! **It never says more than the intervals do.** Every sentence about a difference carries its interval; what
-//! an interval does not exclude is not denied; a segment is called short enough only if noninferiority is shown
-//! at the stated margin. All comparisons of a condition share one level.
+//! **It never says more than the intervals do.** Every sentence about a difference carries its
+//! interval; what an interval does not exclude is not denied; a segment is called short enough only
+//! if noninferiority is shown at the stated margin. All comparisons of a condition share one level.
 
 use std::fmt;
 
@@ -64,7 +64,10 @@ impl Advice {
         let mut sentences = Vec::new();
         let groups = groups(&results.study.arms);
         if groups.is_empty() {
-            sentences.push(plain("No arm under FF stands beside another one that differs only in its cut or window: nothing can be compared."));
+            sentences.push(plain(
+                "No arm under FF stands beside another one that differs only in \
+                                  its cut or window: nothing can be compared.",
+            ));
         }
         for group in &groups {
             for &condition in &group.full.conditions {
@@ -228,8 +231,8 @@ fn segment(arm: &Arm) -> Option<u32> {
     arm.cut.to_string().strip_prefix("SEG-")?.parse().ok()
 }
 
-/// Every arm under FF with its full memory, with the arms that differ from it in cut or window alone, from their start on or
-/// from an update on at which they leave it.
+/// Every arm under FF with its full memory, with the arms that differ from it in cut or window
+/// alone, from their start on or from an update on at which they leave it.
 fn groups(arms: &[Arm]) -> Vec<Group<'_>> {
     let others_than_window = |arm: &Arm| {
         let mut settings = arm.settings.clone();

@@ -26,7 +26,8 @@ impl Cell<'_> {
         self.condition_in(name) == Some(self.condition)
     }
 
-    /// Whether a contrast that names such a cell uses it: by its name, or with a star for the condition.
+    /// Whether a contrast that names such a cell uses it: by its name, or with a star for the
+    /// condition.
     pub fn is_meant_by(&self, name: &str) -> bool {
         self.condition_in(name).is_some_and(|c| c == self.condition || c == "*")
     }

@@ -106,7 +106,8 @@ impl Hinted for StudyError {
             },
             Self::Bug { .. } => "please report it, with the command that led here",
             Self::Damaged { .. } => {
-                "`backcut study verify` lists everything that is damaged; remove the file to compute it again"
+                "`backcut study verify` lists everything that is damaged; remove the file to \
+                 compute it again"
             }
         }
         .into()

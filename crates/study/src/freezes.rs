@@ -137,8 +137,8 @@ fn opposed(entry: &Entry, predictions: &[Prediction]) -> String {
     found.join("; ")
 }
 
-/// Whether two predictions are about errors, or about the same measured quantity: a unit that measures finds
-/// many. `name`, `name/part` and `name/part/cut` may be one.
+/// Whether two predictions are about errors, or about the same measured quantity: a unit that
+/// measures finds many. `name`, `name/part` and `name/part/cut` may be one.
 fn read_the_same(one: &Prediction, other: &Prediction) -> bool {
     let quantities = |prediction: &Prediction| -> BTreeSet<Vec<String>> {
         let points = prediction.sample.points().into_iter();
@@ -156,8 +156,8 @@ fn influential(prediction: &Prediction) -> BTreeSet<Hash> {
     units.map(|(_, unit)| unit).collect()
 }
 
-/// Another prediction with its cells called as in our sample: arms may have other names over the same
-/// units.
+/// Another prediction with its cells called as in our sample: arms may have other names over the
+/// same units.
 fn in_our_names(other: &Prediction, ours: &Sample) -> Option<Contrast> {
     let names: BTreeMap<Hash, &str> = ours.units().map(|(cell, unit)| (unit, cell)).collect();
     let renamed: BTreeMap<&str, &str> =

@@ -1,8 +1,8 @@
 //! Study files that take what they do not say from others.
 //!
-//! `like = ["configuration.toml", "../c5.toml"]` fills every top-level key that a file leaves out from the first file
-//! that has it. So a programme can be run under another configuration without a second copy of any of its arms or
-//! contrasts. Reused studies and the files of a command are
+//! `like = ["configuration.toml", "../c5.toml"]` fills every top-level key that a file leaves out
+//! from the first file that has it. So a programme can be run under another configuration without a
+//! second copy of any of its arms or contrasts. Reused studies and the files of a command are
 //! looked for beside the file that says `like`, not beside the one that it is like.
 
 use std::path::Path;

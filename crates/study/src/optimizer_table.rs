@@ -13,16 +13,17 @@ macro_rules! table {
         #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct OptimizerTable {
-            /// The rule. Another one than the system's keeps the rate and the schedule, and betas and epsilon
-            /// where both remember the same; everything else begins as usual (decay at 0, AdamW's at 0.01).
+            /// The rule. Another one than the system's keeps the rate and the schedule, and betas
+            /// and epsilon where both remember the same; everything else begins as usual (decay at
+            /// 0, AdamW's at 0.01).
             pub kind: Option<Kind>,
             /// Threshold of the global-norm clip, or "none".
             pub clip: Option<Clip>,
             $($(#[$about])* pub $setting: Option<f64>,)*
             /// How the rate changes.
             pub schedule: Option<Schedule>,
-            /// Parameters with a rate or a decay of their own, by patterns over their names; in place of the
-            /// groups there were.
+            /// Parameters with a rate or a decay of their own, by patterns over their names; in
+            /// place of the groups there were.
             pub groups: Option<Vec<ParameterGroup>>,
         }
 

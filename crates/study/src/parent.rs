@@ -1,8 +1,8 @@
 //! States that units start from, each tied to the unit that it is a state of.
 //!
-//! A checkpoint proves only that it is whole. That it is *this* unit's state after *that* update is told by
-//! the unit's record: its definition, the SHA-256 of the file, and the log (whose own hash is part of the result),
-//! which holds the fingerprint of the parameters after every update.
+//! A checkpoint proves only that it is whole. That it is *this* unit's state after *that* update is
+//! told by the unit's record: its definition, the SHA-256 of the file, and the log (whose own hash
+//! is part of the result), which holds the fingerprint of the parameters after every update.
 
 use std::path::Path;
 
@@ -75,7 +75,8 @@ pub(crate) fn check(
     }
 }
 
-/// The fingerprint of the parameters after an update, from a unit's log; none if the log does not have it.
+/// The fingerprint of the parameters after an update, from a unit's log; none if the log does not
+/// have it.
 pub(crate) fn logged(
     store: &Store,
     record: &Record,

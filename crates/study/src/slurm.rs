@@ -352,8 +352,8 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
             path
         };
-        let runner = "#!/bin/sh\ntrap 'echo saved; exit 130' TERM\necho \"ran $*\"\n: > \"$STARTED\"\n\
-            [ -z \"$HANG\" ] || while :; do sleep 0.02; done\n";
+        let runner = "#!/bin/sh\ntrap 'echo saved; exit 130' TERM\necho \"ran $*\"\n: > \
+            \"$STARTED\"\n[ -z \"$HANG\" ] || while :; do sleep 0.02; done\n";
         let program = put("back cut", &format!("{runner}exit {code}\n"));
         put("scontrol", "#!/bin/sh\necho \"scontrol $*\"\n");
         let out = folder.path().join("out 1");

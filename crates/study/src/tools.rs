@@ -2,7 +2,8 @@
 
 use backcut_systems::Catalogue;
 
-/// Systems by name. They are no part of a result's identity: a system is named by its settings and data.
+/// Systems by name. They are no part of a result's identity: a system is named by its settings and
+/// data.
 #[derive(Clone, Copy, Debug)]
 pub struct Tools<'a> {
     /// Systems by name.

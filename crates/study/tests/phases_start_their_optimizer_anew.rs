@@ -1,4 +1,5 @@
-//! Pretraining, then training: two arms of one study, each with the loss, optimizer and budget of its phase.
+//! Pretraining, then training: two arms of one study, each with the loss, optimizer and budget of
+//! its phase.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 

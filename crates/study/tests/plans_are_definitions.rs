@@ -129,8 +129,8 @@ fn the_schema_for_editors_is_current() {
     assert!(builtin::TEMPLATE.starts_with("#:schema study.schema.json\n"));
 }
 
-/// Ids are what results on disk are found by: they may change only with the numerics, or with what a
-/// definition says. Whoever changes one makes every result on disk unknown.
+/// Ids are what results on disk are found by: they may change only with the numerics, or with what
+/// a definition says. Whoever changes one makes every result on disk unknown.
 #[test]
 fn ids_are_pinned() {
     let study = study(TINY).unwrap();
@@ -245,12 +245,16 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "cut = \"F_SG\"",
             "cut = \"F_SQ\"",
             "s.toml: arm `F_SG`: `F_SQ` is not a cut: `_SQ` is no memory credit",
-            "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5; drawn for every update: RSEG-8 RT-0.1 URT-0.1; edges apart: FF:keys=D F_SG:block1=F",
+            "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> \
+             (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5; drawn for every \
+             update: RSEG-8 RT-0.1 URT-0.1; edges apart: FF:keys=D F_SG:block1=F",
         ),
         (
             "updates = 40\nkeep",
             "updats = 40\nkeep",
-            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `settings`, `window`, `from`, `at`, `updates`, `optimizer`, `shared`, `stream`, `evaluate`, `keep`, `conditions`",
+            "s.toml, line 15: unknown field `updats`, expected one of `cut`, `settings`, `window`, \
+             `from`, `at`, `updates`, `optimizer`, `shared`, `stream`, `evaluate`, `keep`, \
+             `conditions`",
             "did you mean `updates`?",
         ),
         (
@@ -329,7 +333,9 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
         (
             "kind = \"masking\"",
             "kind = \"maskin\"",
-            "s.toml, line 22: unknown variant `maskin`, expected one of `gradient`, `update`, `windows`, `scores`, `chain`, `masking`, `donor`, `probe`, `attention`, `track`, `reference`, `input-weight`",
+            "s.toml, line 22: unknown variant `maskin`, expected one of `gradient`, `update`, \
+             `windows`, `scores`, `chain`, `masking`, `donor`, `probe`, `attention`, `track`, \
+             `reference`, `input-weight`",
             "did you mean `masking`?",
         ),
         (
@@ -421,7 +427,8 @@ fn a_reference_must_run_where_it_is_needed() {
 
 #[test]
 fn an_arm_comes_from_one_study_only() {
-    let reuse = "[[reuse]]\nstudy = \"a.toml\"\narms = [\"FF\"]\n[[reuse]]\nstudy = \"b.toml\"\narms = [\"FF\"]\n";
+    let reuse = "[[reuse]]\nstudy = \"a.toml\"\narms = [\"FF\"]\n[[reuse]]\nstudy = \
+                 \"b.toml\"\narms = [\"FF\"]\n";
     let text = changed("[arms.FF]\ncut = \"FF\"\nupdates = 40\nkeep = [40]\n", reuse);
     let other = TINY.replace("name = \"tiny\"", "name = \"other\"");
     let error = study_with(&text, &[("a.toml", TINY), ("b.toml", &other)]).unwrap_err();

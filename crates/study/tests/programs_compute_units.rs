@@ -147,7 +147,8 @@ fn what_a_program_would_not_be_told_is_refused() {
     assert!(refused(optimizer).0.contains("[optimizer] with a command"));
     let twins = refused(|t| t.replace("detach = 8", "detach = 0")).0;
     assert!(twins.contains("the same settings as `full@default`"), "{twins}");
-    let measured = "[[measurements]]\nkind = \"masking\"\nwindows = [1]\nof = [\"cut\"]\n[[families]]\nname = \"cost\"";
+    let measured = "[[measurements]]\nkind = \"masking\"\nwindows = [1]\nof = \
+                    [\"cut\"]\n[[families]]\nname = \"cost\"";
     let measured = refused(|t| t.replace("[[families]]\nname = \"cost\"", measured)).0;
     assert!(measured.contains("which a command computes"), "{measured}");
     let built = "[system]\nname = \"quadrotor\"\ntimeout = 5";
@@ -173,7 +174,8 @@ fn failures_are_outcomes_with_their_last_words() {
     assert_eq!(of("true").0, "it ended without a result");
     let answer = |text: &str| {
         format!(
-            "result=$(sed -n 's/.*\"result\": \"\\([^\"]*\\).*/\\1/p' \"$BACKCUT_UNIT\"); echo '{text}' > $result"
+            "result=$(sed -n 's/.*\"result\": \"\\([^\"]*\\).*/\\1/p' \"$BACKCUT_UNIT\"); echo \
+             '{text}' > $result"
         )
     };
     assert!(of(&answer("{\"value\": NaN}")).1.contains("no NaN"));

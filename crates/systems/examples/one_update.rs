@@ -1,4 +1,5 @@
-//! Times the parts of one training update of the quadrotor on one thread, and counts what it is made of.
+//! Times the parts of one training update of the quadrotor on one thread, and counts what it is
+//! made of.
 //!
 //! ```sh
 //! cargo run --release -p backcut-systems --example one_update -- FF 0.20
@@ -15,7 +16,8 @@ use backcut_systems::{BatchKey, Stream, System};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// The fastest of `repeats` runs of `work`, in microseconds: what the machine can do when left alone.
+/// The fastest of `repeats` runs of `work`, in microseconds: what the machine can do when left
+/// alone.
 fn fastest(repeats: u64, mut work: impl FnMut(u64) -> Result<(), Failure>) -> Result<f64, Failure> {
     let mut best = Duration::MAX;
     for i in 0..repeats {
@@ -56,7 +58,8 @@ fn main() -> Result<(), Failure> {
     })?;
     let backward = fastest(2000, |_| Ok(workspace.backward(&model, &rollout)?))?;
     println!(
-        "{cut} at {velocity}: {all:.0} us = fill {fill:.1} + roll {roll:.0} + backward {backward:.0}"
+        "{cut} at {velocity}: {all:.0} us = fill {fill:.1} + roll {roll:.0} + backward \
+         {backward:.0}"
     );
     Ok(())
 }

@@ -33,7 +33,8 @@ impl Clip {
     /// No clip.
     pub const NONE: Self = Self::Off(NoClip::None);
 
-    /// What a gradient of this norm is multiplied by; 1 for a zero gradient, and where nothing is clipped.
+    /// What a gradient of this norm is multiplied by; 1 for a zero gradient, and where nothing is
+    /// clipped.
     pub fn factor(self, norm: f64) -> f64 {
         match self {
             Self::Norm(threshold) => (threshold / norm).min(1.0),
@@ -64,8 +65,8 @@ impl std::str::FromStr for Clip {
     }
 }
 
-/// How a gradient becomes an update. Files hold the rule's settings under its name; what the first version
-/// did not know is left out where it has the meaning of before.
+/// How a gradient becomes an update. Files hold the rule's settings under its name; what the first
+/// version did not know is left out where it has the meaning of before.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Optimizer {
@@ -96,7 +97,8 @@ impl Optimizer {
         Self { rule, clip: Clip::Norm(clip), schedule: None, groups: Vec::new() }
     }
 
-    /// The rule at a step of its own count, which begins at 1: with the rate that the schedule has there.
+    /// The rule at a step of its own count, which begins at 1: with the rate that the schedule has
+    /// there.
     pub fn at(&self, step: u64) -> Rule {
         let schedule = self.schedule;
         schedule.map_or(self.rule, |s| self.rule.with("rate", s.rate(self.rule.rate(), step)))

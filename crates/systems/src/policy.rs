@@ -1,9 +1,9 @@
-//! Policies with memory: pre-norm blocks that remember by attention to a KV cache or by a recurrence, and read a
-//! context if they have one.
+//! Policies with memory: pre-norm blocks that remember by attention to a KV cache or by a
+//! recurrence, and read a context if they have one.
 //!
-//! Everything but the way a block remembers ([`Mixer`]) is the same, so that policies differ in their memory alone.
-//! The memory edge of a recurrence is its hidden state, a register: `F_SG` is what `h.detach()` does in a loop of
-//! PyTorch.
+//! Everything but the way a block remembers ([`Mixer`]) is the same, so that policies differ in
+//! their memory alone. The memory edge of a recurrence is its hidden state, a register: `F_SG` is
+//! what `h.detach()` does in a loop of PyTorch.
 
 mod embedding;
 
@@ -98,7 +98,8 @@ pub struct Policy {
     /// What becomes of a token before the first block.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub embedding: Embedding,
-    /// Whether keys have a bias. No query can see it: its exact gradient is zero where nothing is cut.
+    /// Whether keys have a bias. No query can see it: its exact gradient is zero where nothing is
+    /// cut.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub key_bias: bool,
     /// Rows of the position table [default: one per step]. Rows beyond the steps are never read.
@@ -146,15 +147,15 @@ impl Policy {
         }
     }
 
-    /// Traces the policy: `token` in, `outputs` columns out (before any squashing). Taps: the stored
-    /// representation of each layer, `block<i>.stored`.
+    /// Traces the policy: `token` in, `outputs` columns out (before any squashing). Taps: the
+    /// stored representation of each layer, `block<i>.stored`.
     #[track_caller]
     pub fn trace<'t>(&self, t: &'t Trace, token: Var<'t>, outputs: usize) -> Var<'t> {
         self.decode(t, token, None, outputs)
     }
 
-    /// The same policy with a context: after its own memory, every block reads the tokens of a condition.
-    /// Keys have no bias here, since no query can see one.
+    /// The same policy with a context: after its own memory, every block reads the tokens of a
+    /// condition. Keys have no bias here, since no query can see one.
     #[track_caller]
     pub fn trace_with<'t>(
         &self,
@@ -166,8 +167,8 @@ impl Policy {
         self.decode(t, token, Some(context), outputs)
     }
 
-    /// Encodes a condition's tokens by as many blocks as the policy has, in which all of them read each
-    /// other: a context for [`trace_with`](Self::trace_with).
+    /// Encodes a condition's tokens by as many blocks as the policy has, in which all of them read
+    /// each other: a context for [`trace_with`](Self::trace_with).
     #[track_caller]
     pub fn encode<'t>(&self, t: &'t Trace, tokens: Var<'t>) -> Var<'t> {
         let mut h = self.linear(t, "tokens", tokens, self.width);
@@ -242,8 +243,8 @@ impl Policy {
         next
     }
 
-    /// Input, forget and output gates; the registers are `BLOCK.h` and the cell `BLOCK.c`. The forget gate
-    /// starts open.
+    /// Input, forget and output gates; the registers are `BLOCK.h` and the cell `BLOCK.c`. The
+    /// forget gate starts open.
     fn lstm<'t>(&self, t: &'t Trace, block: &str, x: Var<'t>) -> Var<'t> {
         let name = |part: &str| format!("{block}.{part}");
         let [h, c] = ["h", "c"].map(|part| t.register(&name(part), self.width));
@@ -258,8 +259,8 @@ impl Policy {
         next
     }
 
-    /// `h' = a h + (1 - a) u`, shown through a gate; decay `a`, `u` and the gate are functions of the present. The
-    /// register is `BLOCK.h`.
+    /// `h' = a h + (1 - a) u`, shown through a gate; decay `a`, `u` and the gate are functions of
+    /// the present. The register is `BLOCK.h`.
     fn ssm<'t>(&self, t: &'t Trace, block: &str, x: Var<'t>) -> Var<'t> {
         let name = |part: &str| format!("{block}.{part}");
         let h = t.register(&name("h"), self.width);

@@ -1,9 +1,9 @@
 //! The only doors through which text of a file enters a page, a drawing or a table.
 //!
-//! Study names, notes and paths are written by others. Each output format has one function that makes any
-//! string harmless in it; nothing else writes a foreign string. Characters that no
-//! document may hold (most control characters) and those that reorder what surrounds them (bidirectional
-//! controls) are shown by their code point instead of being obeyed.
+//! Study names, notes and paths are written by others. Each output format has one function that
+//! makes any string harmless in it; nothing else writes a foreign string. Characters that no
+//! document may hold (most control characters) and those that reorder what surrounds them
+//! (bidirectional controls) are shown by their code point instead of being obeyed.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,8 @@ pub fn plain(text: &str) -> String {
     out
 }
 
-/// Text of several lines for a terminal: line breaks and tabs stay, other controls become their code point.
+/// Text of several lines for a terminal: line breaks and tabs stay, other controls become their
+/// code point.
 pub fn lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -111,7 +112,8 @@ pub fn latex(text: &str) -> String {
     out
 }
 
-/// One field of a CSV file. Text that a spreadsheet would run as a formula is quoted by an apostrophe.
+/// One field of a CSV file. Text that a spreadsheet would run as a formula is quoted by an
+/// apostrophe.
 pub fn csv(text: &str) -> String {
     let text = plain(text);
     let runs = text.starts_with(['=', '+', '@', '-']) && text.parse::<f64>().is_err();
@@ -152,7 +154,8 @@ mod tests {
         let hostile = "<script>alert(\"1\")</script>'&]]>\u{202E}abc\nnext\0";
         assert_eq!(
             xml(hostile),
-            "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;]]&gt;[U+202E]abc next[U+0000]"
+            "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39;&amp;]]&gt;[U+202E]abc \
+             next[U+0000]"
         );
         assert_eq!(lines("a\tb\n\u{1b}[2J\u{9b}\u{202E}"), "a\tb\n[U+001B][2J[U+009B][U+202E]");
         assert_eq!(json("{\n\"\u{9b}\u{202E}\"}"), "{\n\"\\u009b\\u202e\"}");

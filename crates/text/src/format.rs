@@ -1,7 +1,7 @@
 //! How numbers are shown: the digits that matter, never "NaN".
 //!
-//! Pages have a true minus sign and a dash where there is no number; terminals have plain characters, which can be
-//! pasted and searched. Both round by the same rules.
+//! Pages have a true minus sign and a dash where there is no number; terminals have plain
+//! characters, which can be pasted and searched. Both round by the same rules.
 
 /// What stands where there is no number.
 pub const NONE: &str = "\u{2013}";
@@ -118,7 +118,8 @@ pub fn exact(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { String::new() }
 }
 
-/// How the numbers of one row of a terminal are printed: decimals or mantissa digits, the same for all of them.
+/// How the numbers of one row of a terminal are printed: decimals or mantissa digits, the same for
+/// all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Digits {
     decimals: usize,

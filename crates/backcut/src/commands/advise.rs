@@ -51,7 +51,8 @@ pub fn run(args: &Args) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-/// The study of a folder of tables: from the ledger that travels with it, or as it was noted in the results folder.
+/// The study of a folder of tables: from the ledger that travels with it, or as it was noted in the
+/// results folder.
 fn study(folder: &Path) -> Result<Study> {
     let about = folder.join("about.json");
     let text = backcut_files::read_text(&about).map_err(|error| {

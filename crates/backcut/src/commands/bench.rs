@@ -1,10 +1,10 @@
 //! `backcut bench`: how fast this machine is, and how fast the engine is on it.
 //!
-//! Four questions: the matrix product against the peak of a register-only loop, one training update of
-//! a system under each cut, the cost of longer rollouts, and two units on two threads. What is
-//! compared is measured in turns (*interleaved*), so that a busy neighbour slows all of it, and times
-//! are medians. At the end stands what passed and what missed its goal, and how large the noise was;
-//! the exit code does not depend on it, because a shared machine must not fail a check.
+//! Four questions: the matrix product against the peak of a register-only loop, one training update
+//! of a system under each cut, the cost of longer rollouts, and two units on two threads. What is
+//! compared is measured in turns (*interleaved*), so that a busy neighbour slows all of it, and
+//! times are medians. At the end stands what passed and what missed its goal, and how large the
+//! noise was; the exit code does not depend on it, because a shared machine must not fail a check.
 
 mod goals;
 mod learner;

@@ -1,12 +1,12 @@
 //! `backcut check`: the engine against its oracles, on this machine, in a second or two.
 //!
 //! Two programs: the attention policy that the oracle writes out by hand, and a random program with
-//! registers and whatever else its seed brings, which the oracle interprets. The tests of the engine
-//! try many more; this is for whoever wants to see the numbers for a size of their own, or doubts a
-//! new machine.
+//! registers and whatever else its seed brings, which the oracle interprets. The tests of the
+//! engine try many more; this is for whoever wants to see the numbers for a size of their own, or
+//! doubts a new machine.
 //!
-//! `--system NAME` asks the same of a system's own program, and looks at what its author may have got
-//! wrong: see [`system`].
+//! `--system NAME` asks the same of a system's own program, and looks at what its author may have
+//! got wrong: see [`system`].
 
 mod system;
 
@@ -102,7 +102,8 @@ impl Args {
         let tape = rows * steps * layers * width * (12 * width + 2 * steps);
         if tape > MAX_TAPE {
             let what = format!(
-                "{rows} rows of {steps} steps with {layers} layers of {width} columns are {} numbers",
+                "{rows} rows of {steps} steps with {layers} layers of {width} columns are {} \
+                 numbers",
                 thousands(tape)
             );
             return Err(user(what, "the oracle is for small programs: use fewer of them"));
@@ -129,8 +130,8 @@ pub fn run(args: &Args, tools: Tools) -> anyhow::Result<Verdict> {
     Ok(if findings.ok { Verdict::Fine } else { Verdict::Failed })
 }
 
-/// What was found for one cut: distances to the policy written by hand and to the interpreted random
-/// program, and whether both programs have the bits that they should have.
+/// What was found for one cut: distances to the policy written by hand and to the interpreted
+/// random program, and whether both programs have the bits that they should have.
 #[derive(Serialize)]
 struct CutFindings {
     cut: Cut,
@@ -260,8 +261,8 @@ impl Findings {
         let Args { width, heads, layers, steps, rows, seed, .. } = args;
         let mut out = format!(
             "policy of width {width}, {heads} heads, {layers} layers; {steps} steps, {rows} rows, \
-             seed {seed}; f64, {}\n\n           distance to the scalar oracle   bits among    bits of \
-             the\ncut            policy    random program    other cuts    forward\n",
+             seed {seed}; f64, {}\n\n           distance to the scalar oracle   bits among    bits \
+             of the\ncut            policy    random program    other cuts    forward\n",
             self.code_path
         );
         for found in &self.cuts {
@@ -276,8 +277,8 @@ impl Findings {
         let Differences { policy_error, random_error } = self.central_differences;
         let _ = writeln!(
             out,
-            "\nFF against central differences of the loss\n{:<10}    {policy_error:>7.1e}           \
-             {random_error:>7.1e}\n\nidentities, both programs",
+            "\nFF against central differences of the loss\n{:<10}    \
+             {policy_error:>7.1e}           {random_error:>7.1e}\n\nidentities, both programs",
             "FF"
         );
         for Identity { left, right, expected, holds } in &self.identities {

@@ -1,8 +1,8 @@
 //! `backcut explain`: what a cut keeps and what it cuts, in words, in a drawing and in numbers.
 //!
-//! Everything printed is read off the compiled program's own edge list (`backcut_engine::edges`); this
-//! file chooses what to show. The drawing must read without colour and fit 80 columns, so a rollout
-//! that is too long for one cell per step is drawn with several steps per cell.
+//! Everything printed is read off the compiled program's own edge list (`backcut_engine::edges`);
+//! this file chooses what to show. The drawing must read without colour and fit 80 columns, so a
+//! rollout that is too long for one cell per step is drawn with several steps per cell.
 
 mod dot;
 mod drawing;
@@ -271,7 +271,8 @@ impl Explained<'_> {
             "edges_by_distance": self.counts(true),
             "reach": {
                 "loss_step": self.reach.loss_step(),
-                "meaning": "fewest state edges on a live path to each step, null where no credit arrives",
+                "meaning": "fewest state edges on a live path to each step, null where no credit \
+                            arrives",
                 "action": fewest("action"),
                 "stored": stored,
                 "projection_weights": weights,

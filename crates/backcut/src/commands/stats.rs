@@ -1,8 +1,8 @@
 //! `backcut stats`: the paired protocol on anyone's table.
 //!
-//! Resolves arguments into a checked family, runs it, and prints text or JSON. All statistics live in
-//! `backcut-stats`; this file only reads bytes, chooses a format and words the hints. A row made here
-//! is always descriptive: a table can not show what was frozen before measurement.
+//! Resolves arguments into a checked family, runs it, and prints text or JSON. All statistics live
+//! in `backcut-stats`; this file only reads bytes, chooses a format and words the hints. A row made
+//! here is always descriptive: a table can not show what was frozen before measurement.
 
 use std::path::{Path, PathBuf};
 
@@ -201,7 +201,8 @@ impl NamedPlan {
         let Self { contrast, power_wanted, plan } = self;
         match plan {
             Plan::Sources { count, power } => format!(
-                "plan: {contrast}: {count} sources for power {power_wanted} (they give {power:.3})\n"
+                "plan: {contrast}: {count} sources for power {power_wanted} (they give \
+                 {power:.3})\n"
             ),
             Plan::NoNumber { mean, margin } => format!(
                 "plan: {contrast}: no number of sources is enough;\n      \

@@ -1,5 +1,5 @@
-//! A Slurm cluster of one controller and two nodes on this machine, for one test: daemons of its own,
-//! ports of its own, everything in one temporary folder, and nothing left behind.
+//! A Slurm cluster of one controller and two nodes on this machine, for one test: daemons of its
+//! own, ports of its own, everything in one temporary folder, and nothing left behind.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -91,15 +91,7 @@ impl Cluster {
         let at = self.folder.path().display();
         let mut text = format!(
             "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\n\
-             SlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\nAuthInfo=socket={at}/munge/socket\n\
-             CredType=cred/munge\nStateSaveLocation={at}/state\nSlurmdSpoolDir={at}/%n\n\
-             SlurmctldPidFile={at}/slurmctld.pid\nSlurmdPidFile={at}/%n.pid\n\
-             SlurmctldLogFile={at}/slurmctld.log\nSlurmdLogFile={at}/%n.log\n\
-             ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\n\
-             SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nMailProg=/bin/true\n\
-             SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0\n\
-             ReturnToService=2\nSlurmctldTimeout=60\nSlurmdTimeout=6\nMinJobAge=20\nKillWait=20\n\
-             JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n",
+             SlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\nAuthInfo=socket={at}/munge/socket\nCredType=cred/munge\nStateSaveLocation={at}/state\nSlurmdSpoolDir={at}/%n\nSlurmctldPidFile={at}/slurmctld.pid\nSlurmdPidFile={at}/%n.pid\nSlurmctldLogFile={at}/slurmctld.log\nSlurmdLogFile={at}/%n.log\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nMailProg=/bin/true\nSchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0\nReturnToService=2\nSlurmctldTimeout=60\nSlurmdTimeout=6\nMinJobAge=20\nKillWait=20\nJobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n",
             ports[0]
         );
         for (node, port) in [("node1", ports[1]), ("node2", ports[2])] {
@@ -166,7 +158,8 @@ impl Cluster {
         self.processes().into_iter().find(is_it).map(|process| process.id)
     }
 
-    /// Runs a command of Slurm's, or `backcut`, as a user of this cluster; its stdout if it succeeds.
+    /// Runs a command of Slurm's, or `backcut`, as a user of this cluster; its stdout if it
+    /// succeeds.
     pub fn run<A: AsRef<OsStr>>(&self, program: impl AsRef<OsStr>, args: &[A]) -> Option<String> {
         let output = self.output(program, args);
         output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
@@ -221,7 +214,8 @@ impl Cluster {
     }
 
     /// Every process that belongs to this cluster: it has the cluster's configuration in its
-    /// environment, or a file in the cluster's folder open (a step daemon overwrites its environment).
+    /// environment, or a file in the cluster's folder open (a step daemon overwrites its
+    /// environment).
     fn processes(&self) -> Vec<Process> {
         let mark = format!("SLURM_CONF={}", self.configuration().display());
         let mut found = Vec::new();

@@ -42,7 +42,8 @@ updates = {updates}
 /// A family with a prediction.
 pub fn family(asks: &str) -> String {
     format!(
-        "[[families]]\nname = \"cost\"\nasks = \"{asks}\"\ncontrasts = [\"R = [F_SG@0.20] - [FF@0.20] > 0\"]\n"
+        "[[families]]\nname = \"cost\"\nasks = \"{asks}\"\ncontrasts = [\"R = [F_SG@0.20] - \
+         [FF@0.20] > 0\"]\n"
     )
 }
 

@@ -1,11 +1,12 @@
 //! State Jacobians and the decomposition of a gradient by age.
 //!
-//! The *age* of a contribution is the time between a loss and the action through which it reaches the
-//! parameters. With memory detached, a loss at step `t` reaches step `j` only along the chain of
-//! states, so the adjoint it leaves on `s_{j+1}` is `A_{j+1}^T ... A_{t-1}^T g_t`, where `A_i` is the
-//! closed loop's Jacobian `ds_{i+1}/ds_i` and `g_t = dl_t/ds_t`. That makes the decomposition cheap
-//! and exact: take the `A_i` once (one lane per state entry, state edges cut), form each bin's state
-//! adjoints by small products, then run one local backward with one lane per bin.
+//! The *age* of a contribution is the time between a loss and the action through which it reaches
+//! the parameters. With memory detached, a loss at step `t` reaches step `j` only along the chain
+//! of states, so the adjoint it leaves on `s_{j+1}` is `A_{j+1}^T ... A_{t-1}^T g_t`, where `A_i`
+//! is the closed loop's Jacobian `ds_{i+1}/ds_i` and `g_t = dl_t/ds_t`. That makes the
+//! decomposition cheap and exact: take the `A_i` once (one lane per state entry, state edges cut),
+//! form each bin's state adjoints by small products, then run one local backward with one lane per
+//! bin.
 
 use std::ops::Range;
 
@@ -102,8 +103,8 @@ pub(crate) struct Local<R> {
     pub sites: Vec<(usize, Vec<R>)>,
 }
 
-/// The gradient of `cut`, split into contributions whose age lies in each bin. Age 0 is the loss that
-/// an action's own step pays. Bins may not overlap; together they need not cover every age.
+/// The gradient of `cut`, split into contributions whose age lies in each bin. Age 0 is the loss
+/// that an action's own step pays. Bins may not overlap; together they need not cover every age.
 ///
 /// Only for cuts that detach memory: otherwise a path's age and its number of state edges differ.
 pub fn gradient_by_age<R: Real>(

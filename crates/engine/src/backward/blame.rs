@@ -48,7 +48,8 @@ impl<R: Real> Workspace<R> {
         Ok(())
     }
 
-    /// The kind of edge that brought a bad adjoint to `site`: from a later step, or within the step.
+    /// The kind of edge that brought a bad adjoint to `site`: from a later step, or within the
+    /// step.
     fn arriving_edge(
         &self,
         isa: Isa,

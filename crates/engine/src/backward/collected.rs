@@ -1,5 +1,5 @@
-//! Which output adjoints a linear site's weight product takes: those of a lane as they are, or what a
-//! variant makes of them.
+//! Which output adjoints a linear site's weight product takes: those of a lane as they are, or what
+//! a variant makes of them.
 
 use backcut_kernels::{Aligned, Real};
 

@@ -1,5 +1,5 @@
-//! A run of narrow sites, backward: in columns, with the adjoints that cross its border turned to and from
-//! rows.
+//! A run of narrow sites, backward: in columns, with the adjoints that cross its border turned to
+//! and from rows.
 
 use backcut_kernels::Real;
 use backcut_kernels::columns::{self, ROWS};

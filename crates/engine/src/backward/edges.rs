@@ -1,4 +1,5 @@
-//! State and register edges: what a step receives from the one after it, and hands to the one before.
+//! State and register edges: what a step receives from the one after it, and hands to the one
+//! before.
 
 use backcut_kernels::Real;
 
@@ -9,8 +10,8 @@ use crate::forward::rollout::Rollout;
 use crate::trace::Site;
 
 impl<R: Real> Workspace<R> {
-    /// Sets the adjoints that reach step `t` from outside it: handed back by step `t + 1`, the loss,
-    /// and seeds.
+    /// Sets the adjoints that reach step `t` from outside it: handed back by step `t + 1`, the
+    /// loss, and seeds.
     pub(super) fn receive_handed(&mut self, t: usize, seeds: &[SiteSeeds<'_, R>]) {
         let program = &self.program;
         let graph = &program.step;

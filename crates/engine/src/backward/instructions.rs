@@ -1,5 +1,5 @@
-//! What every instruction sends back: its adjoint to its operands and parameters, in every lane. (Weights of
-//! linear sites are collected apart, once per chunk of steps: `weights`.)
+//! What every instruction sends back: its adjoint to its operands and parameters, in every lane.
+//! (Weights of linear sites are collected apart, once per chunk of steps: `weights`.)
 
 use backcut_kernels::attention::{AttendAdjoint, Leave, Reads, Sent, Side};
 use backcut_kernels::attention::{attend_adjoint, spread_credit};
@@ -299,7 +299,8 @@ impl Op {
                 }
             }
             Self::StopGradient(op) => {
-                // Nothing is sent; but if nobody sent anything before, what is there is of another step.
+                // Nothing is sent; but if nobody sent anything before, what is there is of another
+                // step.
                 let mut at = now.local();
                 if at.put(0) == Some(Put::Store) {
                     at.to(op.0).1.fill(R::ZERO);

@@ -1,8 +1,8 @@
 //! From cuts to adjoint lanes: which backward passes run side by side.
 //!
 //! Cuts that send the same adjoints everywhere share a *group*: `FD` and `F_SG` differ only in what
-//! the memory projections collect, so they are two *variants* of one group. `Steps(k)` needs `k` lanes
-//! in its group (lane `i` holds paths that passed `i` state edges), everything else one.
+//! the memory projections collect, so they are two *variants* of one group. `Steps(k)` needs `k`
+//! lanes in its group (lane `i` holds paths that passed `i` state edges), everything else one.
 
 use std::ops::Range;
 
@@ -44,8 +44,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// `learning`: the steps after the prefix. With `share`, cuts that agree share lanes; without, each
-    /// requested cut has its own (they may carry different seeds).
+    /// `learning`: the steps after the prefix. With `share`, cuts that agree share lanes; without,
+    /// each requested cut has its own (they may carry different seeds).
     pub fn new(
         program: &Program,
         learning: Range<usize>,

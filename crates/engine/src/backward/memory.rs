@@ -123,8 +123,8 @@ impl<R: Real> Place<'_, R> {
         self.rollout.caches[self.edge.0].shape
     }
 
-    /// What the queries of all `spans` sent, the last first, in lanes. With `sums`, the queries beyond the
-    /// position's neighbours are summed for all of these at once.
+    /// What the queries of all `spans` sent, the last first, in lanes. With `sums`, the queries
+    /// beyond the position's neighbours are summed for all of these at once.
     pub fn sum<'s>(
         &self,
         isa: Isa,

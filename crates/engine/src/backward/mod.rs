@@ -1,7 +1,7 @@
 //! Differentiating a recorded rollout under cuts.
 //!
-//! What a cut keeps is for `credit` to say; two files act on it: `edges` for state and register edges, `memory` for
-//! near and far queries and for what a projection's weights collect.
+//! What a cut keeps is for `credit` to say; two files act on it: `edges` for state and register
+//! edges, `memory` for near and far queries and for what a projection's weights collect.
 
 mod adjoints;
 pub(crate) mod ages;

@@ -1,4 +1,5 @@
-//! What parameters receive: one product per linear site and chunk of steps, norms, and the end of a pass.
+//! What parameters receive: one product per linear site and chunk of steps, norms, and the end of a
+//! pass.
 
 use backcut_kernels::norm::layer_norm_gradient;
 use backcut_kernels::product::{Blocks, bias_gradient, weight_gradient};

@@ -22,7 +22,8 @@ use crate::trace::Site;
 /// more than 16, and 32 gains nothing.
 pub const DEFAULT_CHUNK: usize = 16;
 
-/// What the queries beyond a few neighbouring positions sent to each of them, for one cache and lane.
+/// What the queries beyond a few neighbouring positions sent to each of them, for one cache and
+/// lane.
 #[derive(Clone, Debug)]
 pub(crate) struct NeighbourSums<R> {
     /// For keys, and for values.
@@ -97,8 +98,8 @@ pub struct Workspace<R> {
     pub(crate) condition_adjoints: Adjoints<R>,
     /// Adjoints of narrow sites: `[lane][group][column]`.
     pub(crate) columns: Aligned<R>,
-    /// `[cache][lane]`: what the queries of every step sent to earlier positions; of the step at hand
-    /// alone where a lane does not look back.
+    /// `[cache][lane]`: what the queries of every step sent to earlier positions; of the step at
+    /// hand alone where a lane does not look back.
     pub(crate) sent: Vec<Vec<Sent<R>>>,
     /// `[cache][lane]`, where a lane looks back.
     pub(crate) neighbour_sums: Vec<Vec<Option<NeighbourSums<R>>>>,
@@ -226,15 +227,16 @@ impl<R: Real> Workspace<R> {
         })
     }
 
-    /// Draws what its cuts leave to chance; without one of these it does nothing. Every backward runs with the last
-    /// draw.
+    /// Draws what its cuts leave to chance; without one of these it does nothing. Every backward
+    /// runs with the last draw.
     pub fn draw(&mut self, draw: Draw) {
         self.plan.draw(draw);
     }
 
     /// Keeps the adjoints of a tap, state or register for [`Workspace::adjoint`].
     ///
-    /// It is what readers send: more than a cut lets through, where one acts at the register or the declared edge.
+    /// It is what readers send: more than a cut lets through, where one acts at the register or the
+    /// declared edge.
     pub fn keep_adjoints(&mut self, name: &str) -> Result<(), BackwardError> {
         let site = self.program.tap(name).ok_or_else(|| BackwardError::UnknownTap {
             name: name.to_owned(),

@@ -1,5 +1,5 @@
-//! Narrow instructions column by column: entries in the lists of [`backcut_kernels::columns`], to the bits
-//! that `forward` and `backward` give in rows.
+//! Narrow instructions column by column: entries in the lists of [`backcut_kernels::columns`], to
+//! the bits that `forward` and `backward` give in rows.
 
 use backcut_kernels::columns::{Backward, Forward};
 use backcut_kernels::elementwise::{Operand, Put};

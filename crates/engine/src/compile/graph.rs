@@ -1,8 +1,9 @@
 //! A compiled instruction list: where values and adjoints lie, and who accumulates where.
 //!
-//! Values are `[site][step][row][column]` (`[site][row][column]` where no later pass needs them), adjoints
-//! `[site][lane][row][column]`. An operand always lies before its reader, so one `split_at_mut` separates what an instruction reads from what it
-//! writes, forward and backward, without `unsafe`.
+//! Values are `[site][step][row][column]` (`[site][row][column]` where no later pass needs them),
+//! adjoints `[site][lane][row][column]`. An operand always lies before its reader, so one
+//! `split_at_mut` separates what an instruction reads from what it writes, forward and backward,
+//! without `unsafe`.
 
 use std::ops::Range;
 
@@ -203,8 +204,8 @@ struct Place {
 /// Every place begins on a cache line: so many numbers in single precision.
 const LINE: usize = 16;
 
-/// Where runs of numbers of the given lengths begin when they lie one after the other, and where the
-/// last of them ends.
+/// Where runs of numbers of the given lengths begin when they lie one after the other, and where
+/// the last of them ends.
 pub(crate) fn lay_out(lengths: impl Iterator<Item = usize>) -> (Vec<usize>, usize) {
     let mut end = 0;
     let starts = lengths.map(|len| {

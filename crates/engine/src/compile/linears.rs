@@ -1,4 +1,5 @@
-//! Linear sites: where their gradients are accumulated, and what they mean to the memory half of a cut.
+//! Linear sites: where their gradients are accumulated, and what they mean to the memory half of a
+//! cut.
 
 use std::ops::Range;
 

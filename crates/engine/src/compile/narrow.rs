@@ -1,10 +1,10 @@
 //! Narrow sites run column by column: which they are, and what they become.
 //!
-//! A run is a stretch of narrow sites without anything else between them. It becomes two lists for the
-//! machine in [`backcut_kernels::columns`], and lists of what crosses its border: values and adjoints are
-//! rows everywhere else. Inside, private values never leave the columns. The bits are those of the
-//! instructions one by one, which run where a roll is watched. A site that is fed from outside
-//! stays a row, and interrupts its run.
+//! A run is a stretch of narrow sites without anything else between them. It becomes two lists for
+//! the machine in [`backcut_kernels::columns`], and lists of what crosses its border: values and
+//! adjoints are rows everywhere else. Inside, private values never leave the columns. The bits are
+//! those of the instructions one by one, which run where a roll is watched. A site that is fed from
+//! outside stays a row, and interrupts its run.
 
 use std::ops::Range;
 
@@ -56,8 +56,8 @@ pub(crate) struct Narrow {
 }
 
 impl Narrow {
-    /// `stays(site)`: the site is a key or value of a cache, or fed from outside; `observed`: sites read
-    /// from outside.
+    /// `stays(site)`: the site is a key or value of a cache, or fed from outside; `observed`: sites
+    /// read from outside.
     pub fn new(graph: &Graph, stays: impl Fn(Site) -> bool, observed: &[Site]) -> Self {
         let count = graph.nodes.len();
         let mut is_narrow: Vec<bool> =
@@ -159,8 +159,9 @@ fn can_be_narrow(graph: &Graph, site: Site) -> bool {
         && !is_home
 }
 
-/// Stretches of narrow sites, and the step's instructions with runs in their place; sites in stretches
-/// that are too short are narrow no more. Inputs and constants, which do nothing, interrupt no stretch.
+/// Stretches of narrow sites, and the step's instructions with runs in their place; sites in
+/// stretches that are too short are narrow no more. Inputs and constants, which do nothing,
+/// interrupt no stretch.
 fn stretches(graph: &Graph, is_narrow: &mut [bool]) -> (Vec<Range<Site>>, Vec<Turn>) {
     let (mut stretches, mut turns) = (Vec::new(), Vec::new());
     let does_nothing = |s: Site| graph.nodes[s].op.is_given();

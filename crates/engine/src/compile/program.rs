@@ -184,12 +184,14 @@ impl Program {
         self.step.width(site)
     }
 
-    /// Sites of the step that run column by column: narrow arithmetic, such as dynamics are made of.
+    /// Sites of the step that run column by column: narrow arithmetic, such as dynamics are made
+    /// of.
     pub fn sites_in_columns(&self) -> usize {
         self.narrow.sites()
     }
 
-    /// The narrow sites without `fed`, which run one by one because their values come from elsewhere.
+    /// The narrow sites without `fed`, which run one by one because their values come from
+    /// elsewhere.
     pub(crate) fn narrow_without(&self, fed: &[Site]) -> Arc<Narrow> {
         if !self.narrow.runs.iter().flat_map(|run| &run.gives).any(|site| fed.contains(site)) {
             return self.narrow.clone();
@@ -354,7 +356,8 @@ fn compile(inner: Inner) -> Result<Program, TraceError> {
         Some(pair) => Err(TraceError::new(
             format!("two edges are named `{}`", pair[0]),
             "compile",
-            "a cache NAME has the edges NAME.keys and NAME.values, a state's parts NAME.PART: choose another name",
+            "a cache NAME has the edges NAME.keys and NAME.values, a state's parts NAME.PART: \
+             choose another name",
         )),
     }
 }

@@ -28,8 +28,8 @@ pub struct DeclaredCredit {
 }
 
 impl Declared {
-    /// For a rollout of so many steps. A cut that these edges cannot honour is an error that names the edge; one that
-    /// is drawn for every update needs that update's draw.
+    /// For a rollout of so many steps. A cut that these edges cannot honour is an error that names
+    /// the edge; one that is drawn for every update needs that update's draw.
     pub fn credit(
         &self,
         cut: Cut,

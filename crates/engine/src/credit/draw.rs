@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use crate::cut::Alpha;
 
-/// The key of one update's draws. All cuts, memories and rows of an update see the same boundaries, whatever the
-/// number of threads and wherever a run was resumed.
+/// The key of one update's draws. All cuts, memories and rows of an update see the same boundaries,
+/// whatever the number of threads and wherever a run was resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Draw(u64);
 

@@ -24,7 +24,8 @@ pub enum BackwardError {
     },
     /// No weights between the stored representation and the attention.
     #[error(
-        "cut {cut} cannot be honoured at {edge}: it is made by `{made_by}`, not by a linear projection that could keep the credit"
+        "cut {cut} cannot be honoured at {edge}: it is made by `{made_by}`, not by a linear \
+         projection that could keep the credit"
     )]
     NoProjection {
         /// The cut.
@@ -100,7 +101,8 @@ pub enum BackwardError {
     Seeds(String),
     /// A decomposition that is not defined.
     #[error(
-        "age bins are not defined under {cut}: it lets credit pass through memory, where the age of a path and its number of state edges differ"
+        "age bins are not defined under {cut}: it lets credit pass through memory, where the age \
+         of a path and its number of state edges differ"
     )]
     AgesNeedDetachedMemory {
         /// The cut.
@@ -122,14 +124,16 @@ impl Hinted for BackwardError {
                 "make keys and values with trace.linear, or use a cut that detaches them whole (FD)"
             }
             Self::NoSuchEdge { .. } => {
-                "a part stands for all edges whose dotted names begin or end with it: keys, block0, block0.values"
+                "a part stands for all edges whose dotted names begin or end with it: keys, \
+                 block0, block0.values"
             }
             Self::AmbiguousParts { edge, .. } => {
                 return format!("say what `{edge}` has, by its whole name").into();
             }
             Self::NotOfMemory { .. } => "F keeps it, A0.5 scales it, D closes it",
             Self::NotDrawn { .. } => {
-                "such a cut is defined for an update of a source: train with it, or measure at an update's batch"
+                "such a cut is defined for an update of a source: train with it, or measure at an \
+                 update's batch"
             }
             Self::Donor => "roll without a donor to differentiate",
             Self::NotRolled => "roll it first",
@@ -140,7 +144,8 @@ impl Hinted for BackwardError {
                 "keep the adjoints of a state, a register or a tap that a parameter reaches"
             }
             Self::Seeds(_) => {
-                "give one set of seeds per cut, [step][row][column] values per tap; tap a state's value to seed it"
+                "give one set of seeds per cut, [step][row][column] values per tap; tap a state's \
+                 value to seed it"
             }
             Self::AgesNeedDetachedMemory { .. } => "use FD, F_SG, KD or K_SG",
             Self::NonFinite(_) => "export the inputs to look at the step that is named",

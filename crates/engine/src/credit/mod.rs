@@ -1,12 +1,14 @@
 //! The credit rule: what a cut leaves of an edge between two steps. Nothing else decides that.
 //!
-//! [`memory_credit`] says what the memory half of a cut means, edge by edge; [`MemoryEdges`] tabulates it once for
-//! a rollout, as spans of later queries that are treated alike. All else is derived from the table: which queries a
-//! position sums, what its projections' weights collect, what a register hands back, whether anything is kept of
-//! a query at all, and the list of edges that `explain` prints. [`StateEdges`] is the same for the physical half.
+//! [`memory_credit`] says what the memory half of a cut means, edge by edge; [`MemoryEdges`]
+//! tabulates it once for a rollout, as spans of later queries that are treated alike. All else is
+//! derived from the table: which queries a position sums, what its projections' weights collect,
+//! what a register hands back, whether anything is kept of a query at all, and the list of edges
+//! that `explain` prints. [`StateEdges`] is the same for the physical half.
 //!
-//! Which credit an edge has under a cut with parts is for `resolved` to say, and what an update draws for `draw`;
-//! a new kind of cut is one arm of [`memory_credit`], and may be any function of the two steps and the draw.
+//! Which credit an edge has under a cut with parts is for `resolved` to say, and what an update
+//! draws for `draw`; a new kind of cut is one arm of [`memory_credit`], and may be any function of
+//! the two steps and the draw.
 
 mod declared;
 mod draw;
@@ -62,7 +64,8 @@ impl Fate {
         }
     }
 
-    /// Whether the weights that project what was stored receive credit that the stored values do not.
+    /// Whether the weights that project what was stored receive credit that the stored values do
+    /// not.
     fn is_far(self) -> bool {
         match self {
             Self::WeightsOnly | Self::Scaled(_) => true,
@@ -71,8 +74,8 @@ impl Fate {
     }
 }
 
-/// What the memory half leaves of an edge from step `from` to step `to > from`, both counted from the first
-/// step that learns.
+/// What the memory half leaves of an edge from step `from` to step `to > from`, both counted from
+/// the first step that learns.
 fn memory_credit(memory: MemoryCredit, draw: Draw, from: usize, to: usize) -> Fate {
     match memory {
         MemoryCredit::Full => Fate::Kept,
@@ -106,7 +109,8 @@ fn memory_credit(memory: MemoryCredit, draw: Draw, from: usize, to: usize) -> Fa
 }
 
 impl MemoryCredit {
-    /// Whether weights may receive credit that stored values do not: then these must be made by weights.
+    /// Whether weights may receive credit that stored values do not: then these must be made by
+    /// weights.
     pub(crate) fn needs_projections(self) -> bool {
         match self {
             Self::Full | Self::Projected => false,
@@ -117,8 +121,8 @@ impl MemoryCredit {
         }
     }
 
-    /// The cut with which it shares lanes: one that sends the same adjoints everywhere, and differs at most in
-    /// what the projections' weights collect.
+    /// The cut with which it shares lanes: one that sends the same adjoints everywhere, and differs
+    /// at most in what the projections' weights collect.
     pub(crate) fn lane_mate(self) -> Self {
         match self {
             Self::Projected => Self::Stored { segment: None },
@@ -139,7 +143,8 @@ struct Span {
 pub(crate) struct MemoryEdges {
     /// The first step that learns.
     first: usize,
-    /// For each position from there on, all later queries, the last first: the order in which they are summed.
+    /// For each position from there on, all later queries, the last first: the order in which they
+    /// are summed.
     spans: Vec<Vec<Span>>,
     /// Another draw may give other spans.
     is_drawn: bool,
@@ -198,12 +203,14 @@ impl MemoryEdges {
         far.map(|span| (span.fate.factor(), span.queries.clone()))
     }
 
-    /// Whether some position receives something from a later query; otherwise nothing is kept of queries.
+    /// Whether some position receives something from a later query; otherwise nothing is kept of
+    /// queries.
     pub fn looks_back(&self) -> bool {
         self.is_drawn || self.any(|fate| fate != Fate::Dropped)
     }
 
-    /// Whether some weights collect more than the adjoint of what they make, in this draw or another.
+    /// Whether some weights collect more than the adjoint of what they make, in this draw or
+    /// another.
     pub fn has_far(&self) -> bool {
         self.is_drawn || self.any(Fate::is_far)
     }
@@ -216,7 +223,8 @@ impl MemoryEdges {
 
 /// The state edges of a rollout under one cut.
 ///
-/// A lane holds the paths that passed the same number of them; where any number may be passed, all paths share one.
+/// A lane holds the paths that passed the same number of them; where any number may be passed, all
+/// paths share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StateEdges {
     /// How many a path may pass; `None` for any number.
@@ -224,7 +232,8 @@ pub(crate) struct StateEdges {
 }
 
 impl StateEdges {
-    /// For a rollout of which `steps` steps learn: no path passes more than `steps - 1` state edges.
+    /// For a rollout of which `steps` steps learn: no path passes more than `steps - 1` state
+    /// edges.
     pub fn new(state: StateCredit, steps: usize) -> Self {
         let most = match state {
             StateCredit::Full => None,
@@ -258,7 +267,8 @@ mod tests {
 
     #[test]
     fn spans_of_any_rule_are_that_rule() {
-        // Even distances pass, odd ones by weights, those of a multiple of five by a share: no segments.
+        // Even distances pass, odd ones by weights, those of a multiple of five by a share: no
+        // segments.
         let rule = |from: usize, to: usize| match to - from {
             distance if distance % 5 == 0 => Fate::Scaled(0.5),
             distance if distance % 2 == 0 => Fate::Kept,

@@ -1,7 +1,8 @@
 //! A cut on a program: which credit each of its edges has.
 //!
-//! Names of edges: `CACHE.keys`, `CACHE.values`, `REGISTER`, `STATE` (or `STATE.PART`, where its columns have names)
-//! and declared edges. A part of a cut that names none of them, or says what such an edge cannot do, is an error.
+//! Names of edges: `CACHE.keys`, `CACHE.values`, `REGISTER`, `STATE` (or `STATE.PART`, where its
+//! columns have names) and declared edges. A part of a cut that names none of them, or says what
+//! such an edge cannot do, is an error.
 
 use std::ops::Range;
 
@@ -18,7 +19,8 @@ use crate::trace::ops::Op;
 pub struct Passage {
     /// Which of the state's columns.
     pub columns: Range<usize>,
-    /// Whether it counts as a state edge, of which a path may pass so many; a part of a cut can exempt it.
+    /// Whether it counts as a state edge, of which a path may pass so many; a part of a cut can
+    /// exempt it.
     pub counts: bool,
     /// What passes is multiplied by this.
     pub factor: f64,
@@ -200,8 +202,8 @@ impl Resolved {
         Ok(Self { caches, registers, states, points })
     }
 
-    /// The name of the cut by which the same edges always go, in a rollout of so many steps: the credit that most
-    /// edges of memory have, then every edge that has another, by its whole name.
+    /// The name of the cut by which the same edges always go, in a rollout of so many steps: the
+    /// credit that most edges of memory have, then every edge that has another, by its whole name.
     pub(crate) fn plain(&self, program: &Program, state: StateCredit, steps: usize) -> Cut {
         let names = program.edge_names();
         let memory = self.caches.iter().flatten().chain(&self.registers);
@@ -242,8 +244,8 @@ impl Resolved {
         self.caches.iter_mut().flatten().chain(&mut self.registers)
     }
 
-    /// The one with which it shares lanes: the same adjoints everywhere, differing at most in what the
-    /// projections' weights collect.
+    /// The one with which it shares lanes: the same adjoints everywhere, differing at most in what
+    /// the projections' weights collect.
     pub(crate) fn lane_mate(&self) -> Self {
         let mut mate = self.clone();
         mate.memory().for_each(|credit| *credit = credit.lane_mate());
@@ -268,8 +270,8 @@ impl Resolved {
 }
 
 impl Program {
-    /// A cut by its plainest name in rollouts of so many steps: two cuts that keep the same edges have one. The halves
-    /// of a cut without parts stay as they were asked for.
+    /// A cut by its plainest name in rollouts of so many steps: two cuts that keep the same edges
+    /// have one. The halves of a cut without parts stay as they were asked for.
     pub fn plain_cut(&self, cut: Cut, steps: usize) -> Result<Cut, BackwardError> {
         let resolved = Resolved::new(self, cut)?;
         Ok(if cut.parts.is_empty() { cut } else { resolved.plain(self, cut.state, steps) })

@@ -1,7 +1,7 @@
 //! A backward graph as a value: which derivative edges stay.
 //!
-//! A [`Cut`] has a physical half (how many state edges a loss may pass) and a memory half (what later
-//! queries may give to what an earlier step stored). Names parse and print both ways:
+//! A [`Cut`] has a physical half (how many state edges a loss may pass) and a memory half (what
+//! later queries may give to what an earlier step stored). Names parse and print both ways:
 //!
 //! | name | state edges | memory edges from an earlier step |
 //! | --- | --- | --- |
@@ -16,16 +16,19 @@
 //! | `RT-0.1` | all | as a segment that ends after every step with probability 0.1, drawn for every update |
 //! | `URT-0.1` | all | the same, and what survives is scaled up: in the mean it is `FF` |
 //!
-//! **Parts.** `BASE:EDGE=CREDIT` treats some edges otherwise: `FF:keys=D`, `F_SG:block1=F`, `FF:velocity=A0.5`,
-//! `FF:observation=D:block0.values=SG`. Every edge has a dotted name: `block0.keys` and `block0.values` for the two
-//! sides of a cache, a register's own, a state's own or `state.velocity` for a part of it, and what a trace declares
-//! with [`Var::edge`](crate::Var::edge). A part names all edges whose names begin or end with it, and of two parts
-//! the longer one decides. A part that names nothing is an error, as is one that a value cannot have.
+//! **Parts.** `BASE:EDGE=CREDIT` treats some edges otherwise: `FF:keys=D`, `F_SG:block1=F`,
+//! `FF:velocity=A0.5`, `FF:observation=D:block0.values=SG`. Every edge has a dotted name:
+//! `block0.keys` and `block0.values` for the two sides of a cache, a register's own, a state's own
+//! or `state.velocity` for a part of it, and what a trace declares with
+//! [`Var::edge`](crate::Var::edge). A part names all edges whose names begin or end with it, and of
+//! two parts the longer one decides. A part that names nothing is an error, as is one that a value
+//! cannot have.
 //!
-//! For a register the columns of linear sites that hold it play the part of the projections: under `FD` the weights
-//! of these columns receive nothing, under `F_SG` they do. `F_SG` is what `h.detach()` is in PyTorch. Columns may be
-//! concatenated and sliced; a register that reaches a linear site through anything else (a sum, a norm) has no
-//! projection of its own, and there `FD` and `F_SG` both stop at the register's value.
+//! For a register the columns of linear sites that hold it play the part of the projections: under
+//! `FD` the weights of these columns receive nothing, under `F_SG` they do. `F_SG` is what
+//! `h.detach()` is in PyTorch. Columns may be concatenated and sliced; a register that reaches a
+//! linear site through anything else (a sum, a norm) has no projection of its own, and there `FD`
+//! and `F_SG` both stop at the register's value.
 //!
 //! Parsing keeps what was asked: `SEG-1` is not rewritten into `F_SG`, although their gradients are
 //! the same bits.
@@ -110,7 +113,8 @@ pub enum MemoryCredit {
     Random {
         /// 0 is `FF`, 1 is `F_SG`; below 1 where what survives is scaled up.
         chance: Alpha,
-        /// What survives is divided by the probability that it does: the mean of the gradient is that of `FF`.
+        /// What survives is divided by the probability that it does: the mean of the gradient is
+        /// that of `FF`.
         unbiased: bool,
     },
 }
@@ -127,8 +131,8 @@ impl MemoryCredit {
         }
     }
 
-    /// The plainest credit that keeps the same edges over so many steps: `SEG-1` is `SG`, and a segment as long as
-    /// the rollout is none.
+    /// The plainest credit that keeps the same edges over so many steps: `SEG-1` is `SG`, and a
+    /// segment as long as the rollout is none.
     #[must_use]
     pub fn plainest(self, steps: usize) -> Self {
         match self {
@@ -142,7 +146,8 @@ impl MemoryCredit {
         }
     }
 
-    /// Whether it differs from update to update: a backward must be given a [`Draw`](crate::Draw) first.
+    /// Whether it differs from update to update: a backward must be given a [`Draw`](crate::Draw)
+    /// first.
     pub fn is_drawn(self) -> bool {
         matches!(self, Self::Shifted { .. } | Self::Random { .. })
     }
@@ -181,8 +186,8 @@ impl Cut {
         Self { state, memory, parts: Parts::NONE }
     }
 
-    /// Neither a stored representation nor anything before it receives credit from a later step, and nothing else
-    /// is cut but state edges by their number.
+    /// Neither a stored representation nor anything before it receives credit from a later step,
+    /// and nothing else is cut but state edges by their number.
     pub fn is_detached(self) -> bool {
         self.memory.is_detached() && self.parts.is_empty()
     }

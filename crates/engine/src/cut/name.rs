@@ -68,10 +68,14 @@ impl Hinted for CutError {
     }
 }
 
-const GRAMMAR: &str = "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5; drawn for every update: RSEG-8 RT-0.1 URT-0.1; edges apart: FF:keys=D F_SG:block1=F";
+const GRAMMAR: &str = "a cut is F, K or K<k> (physical credit), then F, D, _SG, _SEG-<L> or \
+                       _A<alpha> (memory credit): FF FD KF KD F_SG K_SG SEG-8 K_SEG-8 K4F F_A0.5; \
+                       drawn for every update: RSEG-8 RT-0.1 URT-0.1; edges apart: FF:keys=D \
+                       F_SG:block1=F";
 const CREDITS: &str =
     "credit of memory is F, D, SG, SEG-<L>, A<alpha>, RSEG-<L>, RT-<p> or URT-<p>";
-const PARTS: &str = "a part is <edge>=<credit>, as FF:keys=D, F_SG:block1=F or FF:velocity=A0.5; each edge once, its name without spaces";
+const PARTS: &str = "a part is <edge>=<credit>, as FF:keys=D, F_SG:block1=F or FF:velocity=A0.5; \
+                     each edge once, its name without spaces";
 
 /// What is wrong, and a hint.
 type Wrong = (String, &'static str);
@@ -92,7 +96,8 @@ fn memory_credit(text: &str) -> Result<MemoryCredit, Wrong> {
                     "SEG-<L> needs a whole number L >= 1; SEG-1 equals F_SG, SEG-<T> equals FF";
                 MemoryCredit::Stored { segment: Some(length(digits, hint)?) }
             } else if let Some(digits) = text.strip_prefix("RSEG-") {
-                let hint = "RSEG-<L> needs a whole number L >= 1: segments as SEG-<L>, the first boundary drawn";
+                let hint = "RSEG-<L> needs a whole number L >= 1: segments as SEG-<L>, the first \
+                            boundary drawn";
                 MemoryCredit::Shifted { length: length(digits, hint)? }
             } else if let Some(factor) = text.strip_prefix('A') {
                 let alpha = factor.parse().ok().and_then(Alpha::new).ok_or_else(|| {
@@ -107,7 +112,8 @@ fn memory_credit(text: &str) -> Result<MemoryCredit, Wrong> {
                 let found = chance.parse().ok().and_then(Alpha::new);
                 let fits = |chance: &Alpha| !unbiased || chance.get() < 1.0;
                 let chance = found.filter(fits).ok_or_else(|| {
-                    let hint = "RT-<p> cuts every boundary with probability p from 0 to 1; URT-<p>, whose survivors are divided by 1 - p, needs p < 1";
+                    let hint = "RT-<p> cuts every boundary with probability p from 0 to 1; \
+                                URT-<p>, whose survivors are divided by 1 - p, needs p < 1";
                     (format!("a probability of `{chance}`"), hint)
                 })?;
                 MemoryCredit::Random { chance, unbiased }

@@ -1,7 +1,8 @@
 //! Edges that a cut treats otherwise than its two halves say.
 //!
-//! A [`Cut`](super::Cut) is copied freely and compared by value, so the list of its parts is kept once for the whole
-//! process and referred to: cuts come from command lines and study files, of which a process sees few.
+//! A [`Cut`](super::Cut) is copied freely and compared by value, so the list of its parts is kept
+//! once for the whole process and referred to: cuts come from command lines and study files, of
+//! which a process sees few.
 
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +14,8 @@ use super::MemoryCredit;
 pub struct Part {
     /// The beginning or the end of their dotted names.
     pub edge: String,
-    /// A state's edge, or a declared one, is kept (`F`), scaled (`A0.5`) or closed (`D`); of memory everything is possible.
+    /// A state's edge, or a declared one, is kept (`F`), scaled (`A0.5`) or closed (`D`); of memory
+    /// everything is possible.
     pub credit: MemoryCredit,
 }
 

@@ -25,8 +25,8 @@ impl Cut {
                 "Through memory it reaches everything that earlier steps stored.".to_owned()
             }
             MemoryCredit::Projected => {
-                "What earlier steps stored is a constant: neither it nor the weights that project it \
-                 (W_K, W_V) receive credit from later queries."
+                "What earlier steps stored is a constant: neither it nor the weights that project \
+                 it (W_K, W_V) receive credit from later queries."
                     .to_owned()
             }
             MemoryCredit::Stored { segment: None } => {
@@ -35,28 +35,29 @@ impl Cut {
                     .to_owned()
             }
             MemoryCredit::Stored { segment: Some(length) } => format!(
-                "Memory is cut into segments of {length} steps: within a segment a query sends credit \
-                 to what was stored; across a boundary only the weights that project it (W_K, W_V) \
-                 receive credit, what was stored does not."
+                "Memory is cut into segments of {length} steps: within a segment a query sends \
+                 credit to what was stored; across a boundary only the weights that project it \
+                 (W_K, W_V) receive credit, what was stored does not."
             ),
             MemoryCredit::Scaled { alpha } => format!(
-                "What earlier steps stored receives {} of the credit from later queries; the weights \
-                 that project it (W_K, W_V) receive all of it.",
+                "What earlier steps stored receives {} of the credit from later queries; the \
+                 weights that project it (W_K, W_V) receive all of it.",
                 alpha.get()
             ),
             MemoryCredit::Shifted { length } => format!(
-                "Memory is cut into segments of {length} steps whose first boundary is drawn for every \
-                 update; within a segment a query sends credit to what was stored, across a boundary \
-                 only the weights that project it (W_K, W_V) receive credit. Shown is one draw."
+                "Memory is cut into segments of {length} steps whose first boundary is drawn for \
+                 every update; within a segment a query sends credit to what was stored, across a \
+                 boundary only the weights that project it (W_K, W_V) receive credit. Shown is one \
+                 draw."
             ),
             MemoryCredit::Random { chance, unbiased } => format!(
-                "Every boundary between two steps is cut with probability {}, drawn for every update: \
-                 across a cut only the weights that project what was stored (W_K, W_V) receive \
-                 credit.{} Shown is one draw.",
+                "Every boundary between two steps is cut with probability {}, drawn for every \
+                 update: across a cut only the weights that project what was stored (W_K, W_V) \
+                 receive credit.{} Shown is one draw.",
                 chance.get(),
                 if unbiased {
-                    " What survives is divided by the probability that it does, so that the mean over \
-                     updates is that of full credit."
+                    " What survives is divided by the probability that it does, so that the mean \
+                     over updates is that of full credit."
                 } else {
                     ""
                 }

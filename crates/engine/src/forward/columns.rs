@@ -1,5 +1,5 @@
-//! A run of narrow sites, forward: in columns, with the values that cross its border turned to and from
-//! rows.
+//! A run of narrow sites, forward: in columns, with the values that cross its border turned to and
+//! from rows.
 
 use backcut_kernels::Real;
 use backcut_kernels::columns::{self, ROWS};

@@ -1,4 +1,5 @@
-//! The value of every instruction. What an instruction sends back stands in `backward/instructions.rs`.
+//! The value of every instruction. What an instruction sends back stands in
+//! `backward/instructions.rs`.
 
 use backcut_kernels::attention::{Attend as Call, Reads, attend};
 use backcut_kernels::elementwise::{self as ew, Pair, Part, Put};

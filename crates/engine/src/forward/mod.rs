@@ -1,4 +1,5 @@
-//! Rolling a program out: parameters, the record of a batch, and what changes a forward. No cut in sight.
+//! Rolling a program out: parameters, the record of a batch, and what changes a forward. No cut in
+//! sight.
 
 mod columns;
 mod instructions;

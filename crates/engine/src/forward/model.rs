@@ -31,8 +31,8 @@ struct Packed<R> {
     transposed: Panels<R>,
 }
 
-/// The optimizer's memory: the steps taken and both moments, flat, in the layout's order. SGD keeps its
-/// velocity in the first and leaves the second at zero.
+/// The optimizer's memory: the steps taken and both moments, flat, in the layout's order. SGD keeps
+/// its velocity in the first and leaves the second at zero.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Moments<R> {
     /// Steps taken.
@@ -61,7 +61,8 @@ pub struct WrongLength {
 }
 
 impl<R: Real> Model<R> {
-    /// A model from a flat vector in the program's layout, on the fastest code path of this processor.
+    /// A model from a flat vector in the program's layout, on the fastest code path of this
+    /// processor.
     pub fn new(program: &Arc<Program>, values: Vec<R>) -> Result<Self, WrongLength> {
         Self::on(Isa::detect(), program, values)
     }
@@ -124,7 +125,8 @@ impl<R: Real> Model<R> {
         Ok(())
     }
 
-    /// One step in place on a gradient times `factor`: every stretch of the parameters by its own rule.
+    /// One step in place on a gradient times `factor`: every stretch of the parameters by its own
+    /// rule.
     pub fn step(
         &mut self,
         moments: &mut Moments<R>,

@@ -194,7 +194,8 @@ impl<R: Real> Rollout<R> {
         &self.spec
     }
 
-    /// Heap bytes of all numbers it holds: the record, initial values, and what is fed from outside.
+    /// Heap bytes of all numbers it holds: the record, initial values, and what is fed from
+    /// outside.
     pub fn bytes(&self) -> usize {
         let attended = self.caches.iter().chain(&self.crosses).chain(&self.sets);
         let initial = self.initial_states.iter().chain(&self.initial_registers);
@@ -256,8 +257,8 @@ impl<R: Real> Rollout<R> {
         Some(&mut self.condition.values[range])
     }
 
-    /// Where to write the values of a site that the spec says is fed, `[step][row][column]` over the steps
-    /// at which it is. They stay until they are written again.
+    /// Where to write the values of a site that the spec says is fed, `[step][row][column]` over
+    /// the steps at which it is. They stay until they are written again.
     pub fn fed_mut(&mut self, name: &str) -> Option<&mut [R]> {
         self.rolled = false;
         let site = self.program.tap(name)?;
@@ -276,8 +277,9 @@ impl<R: Real> Rollout<R> {
 
     /// Values of a tap, state, register or input at one step, `[row][column]`.
     ///
-    /// Other sites are kept only where a derivative needs them. Narrow ones among them are rows after
-    /// [`Model::roll_checked`](crate::Model::roll_checked) alone; otherwise this is what such a roll left behind, or zeros.
+    /// Other sites are kept only where a derivative needs them. Narrow ones among them are rows
+    /// after [`Model::roll_checked`](crate::Model::roll_checked) alone; otherwise this is what such
+    /// a roll left behind, or zeros.
     pub fn value(&self, site: Site, t: usize) -> &[R] {
         &self.step.values[self.step.frame.range(site, t)]
     }
@@ -290,8 +292,8 @@ impl<R: Real> Rollout<R> {
         &self.step.values[self.step.frame.at(site, 0)..][..len]
     }
 
-    /// Attention probabilities of the query at step `t`: `[position][lane]`, meaningful up to `t`; the
-    /// shape says which lane a row and head has.
+    /// Attention probabilities of the query at step `t`: `[position][lane]`, meaningful up to `t`;
+    /// the shape says which lane a row and head has.
     pub fn probabilities(&self, cache: &str, t: usize) -> Option<(&[R], Shape)> {
         let index = self.program.caches.iter().position(|c| c.name == cache)?;
         let attended = &self.caches[index];

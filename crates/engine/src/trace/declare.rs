@@ -1,4 +1,5 @@
-//! What a step reads from outside and hands on: inputs, states, registers, caches, taps, bounds, the loss.
+//! What a step reads from outside and hands on: inputs, states, registers, caches, taps, bounds,
+//! the loss.
 
 use super::{Bound, Carried, Named, Scope, Trace, Var};
 use crate::trace::ops::{Input, Op, Register, State};

@@ -4,8 +4,9 @@ use super::{Named, Scope, Var};
 use crate::trace::ops::Op;
 
 impl Var<'_> {
-    /// The same value, under a name that a cut may close (`FF:observation=D`) or scale (`FF:observation=A0.5`): what
-    /// readers send back to it passes as the cut says. Under any other cut nothing changes, and the forward never does.
+    /// The same value, under a name that a cut may close (`FF:observation=D`) or scale
+    /// (`FF:observation=A0.5`): what readers send back to it passes as the cut says. Under any
+    /// other cut nothing changes, and the forward never does.
     #[track_caller]
     pub fn edge(self, name: &str) -> Self {
         let trace = self.trace();
@@ -17,8 +18,8 @@ impl Var<'_> {
         self
     }
 
-    /// A state in named parts of these widths, which must cover it: each is a slice, and an edge of its own to cuts
-    /// (`FF:velocity=D`).
+    /// A state in named parts of these widths, which must cover it: each is a slice, and an edge of
+    /// its own to cuts (`FF:velocity=D`).
     ///
     /// ```
     /// # let t = backcut_engine::Trace::new();

@@ -89,8 +89,8 @@ impl Layout {
         self.parameters.iter().position(|p| p.name == name)
     }
 
-    /// Draws initial values: each tensor from its own named stream, so that adding a tensor does not
-    /// move the others.
+    /// Draws initial values: each tensor from its own named stream, so that adding a tensor does
+    /// not move the others.
     pub fn initialise<R: Real>(&self, seed: u64) -> Vec<R> {
         let mut values = Vec::with_capacity(self.len);
         for parameter in &self.parameters {

@@ -1,5 +1,5 @@
-//! The decomposition by age adds up to the gradient it decomposes, and the state Jacobians it rests on
-//! equal central differences of the closed loop.
+//! The decomposition by age adds up to the gradient it decomposes, and the state Jacobians it rests
+//! on equal central differences of the closed loop.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A donor's memory in place of one's own: what it must change, what it must not, and what is refused.
+//! A donor's memory in place of one's own: what it must change, what it must not, and what is
+//! refused.
 
 use std::sync::Arc;
 

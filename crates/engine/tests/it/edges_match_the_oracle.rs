@@ -6,8 +6,9 @@ use backcut_engine::{BackwardError, Cut, MemoryReads, Program, Trace};
 use backcut_oracle::{FixedValues, Objective, OracleSpec, Random};
 use proptest::prelude::*;
 
-/// The oracle's edges, in the order of the engine's list. A factor of 0 is a stop-gradient: the engine
-/// runs the two as one rule and lists them as one. Products of factors are compared to rounding.
+/// The oracle's edges, in the order of the engine's list. A factor of 0 is a stop-gradient: the
+/// engine runs the two as one rule and lists them as one. Products of factors are compared to
+/// rounding.
 fn noted(case: &Case, cut: Cut) -> Vec<String> {
     words(case.oracle(cut).edges)
 }

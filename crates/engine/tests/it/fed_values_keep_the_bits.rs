@@ -1,5 +1,5 @@
-//! Sites that are fed from outside, batch by batch: the sites around them still run in columns, to the bits
-//! of one instruction after the other, and to the oracle's gradients.
+//! Sites that are fed from outside, batch by batch: the sites around them still run in columns, to
+//! the bits of one instruction after the other, and to the oracle's gradients.
 
 use crate::columns_change_no_bit::{agrees, every_narrow_instruction};
 use crate::common::{Case, KINDS, backward_many, bits, cut, cuts, distance, norm, spec};
@@ -19,7 +19,8 @@ fn feed(case: &mut Case, random: &mut Random, site: &str) {
     case.spec.overrides.push(FixedValues { site: site.into(), first, values });
 }
 
-/// Every name that a program knows, each a few times: states, registers, inputs, taps of every kind.
+/// Every name that a program knows, each a few times: states, registers, inputs, taps of every
+/// kind.
 #[test]
 fn random_programs_agree() {
     let (mut whole, mut parts) = (0, 0);

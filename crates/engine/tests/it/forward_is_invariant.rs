@@ -1,4 +1,5 @@
-//! Every graph has FF's forward, byte for byte: a backward leaves the record alone, whatever its cut.
+//! Every graph has FF's forward, byte for byte: a backward leaves the record alone, whatever its
+//! cut.
 
 use crate::common::{Case, KINDS, bits, cut, spec};
 use backcut_engine::{Rollout, Workspace};

@@ -199,8 +199,8 @@ proptest! {
     }
 }
 
-/// Attention, a residual sum (which is the home of its linear term's adjoint) and a linear site, fed from
-/// outside, in a workspace that differentiated another rollout before.
+/// Attention, a residual sum (which is the home of its linear term's adjoint) and a linear site,
+/// fed from outside, in a workspace that differentiated another rollout before.
 #[test]
 fn attention_sums_and_linear_sites_from_outside_in_a_used_workspace() {
     let t = Trace::new();

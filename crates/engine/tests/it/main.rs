@@ -1,5 +1,5 @@
-//! One binary for all properties of the engine: its generic code is compiled once, not once per file.
-//! Properties that need a process of their own (`no_allocation`) are beside it.
+//! One binary for all properties of the engine: its generic code is compiled once, not once per
+//! file. Properties that need a process of their own (`no_allocation`) are beside it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

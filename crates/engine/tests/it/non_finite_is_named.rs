@@ -146,8 +146,8 @@ fn a_finite_loss_with_an_infinite_derivative_is_named_in_the_backward() {
     assert!(edge.starts_with("the edge from sqrt `"), "{edge}");
 }
 
-/// The query of step 2 reads positions 0 and 1 alike and its own not at all: its adjoint overflows on
-/// the way to the stored keys, and nowhere else.
+/// The query of step 2 reads positions 0 and 1 alike and its own not at all: its adjoint overflows
+/// on the way to the stored keys, and nowhere else.
 #[test]
 fn a_memory_edge_is_named() {
     let t = Trace::new();

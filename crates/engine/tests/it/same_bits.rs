@@ -5,7 +5,8 @@ use backcut_engine::Workspace;
 use backcut_kernels::{Isa, Real};
 use backcut_oracle::{OracleInputs, OracleSpec, PolicySizes, trace_policy};
 
-/// Values of all sites (watched, so that narrow ones are rows) and gradients of all kinds of cuts, as bits.
+/// Values of all sites (watched, so that narrow ones are rows) and gradients of all kinds of cuts,
+/// as bits.
 fn everything<R: Real>(case: &Case, isa: Isa, chunk: usize) -> (Vec<u64>, Vec<u64>) {
     let (model, rollout) = case.rolled::<R>(isa);
     let mut watched = rollout.clone();

@@ -62,8 +62,8 @@ pub struct Torn {
     pub line: usize,
     /// How many bytes of it there are.
     pub bytes: usize,
-    /// Whether the entry is all there and only its line end is missing. Then it counts, and the next
-    /// append ends the line; otherwise the next append removes the fragment.
+    /// Whether the entry is all there and only its line end is missing. Then it counts, and the
+    /// next append ends the line; otherwise the next append removes the fragment.
     pub whole: bool,
 }
 
@@ -137,8 +137,8 @@ impl Chain {
     }
 }
 
-/// Whether an unended line is the beginning of an entry, as a kill inside a write leaves it. Anything
-/// else without a line end is damage, and damage is never removed.
+/// Whether an unended line is the beginning of an entry, as a kill inside a write leaves it.
+/// Anything else without a line end is damage, and damage is never removed.
 fn is_fragment(text: &[u8]) -> bool {
     const OPENING: &[u8] = b"{\"body\":{";
     let common = text.len().min(OPENING.len());

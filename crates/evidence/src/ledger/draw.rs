@@ -1,8 +1,8 @@
 //! Sources that a freezing entry draws.
 //!
-//! A record can be rewritten, so no record can prove its own age. A result can: if the seeds of a study
-//! follow from the hash of the entry that freezes it, nobody could compute on them before the prediction
-//! stood (time-locking, after Mazor, Mazor and Mukamel, 2018).
+//! A record can be rewritten, so no record can prove its own age. A result can: if the seeds of a
+//! study follow from the hash of the entry that freezes it, nobody could compute on them before the
+//! prediction stood (time-locking, after Mazor, Mazor and Mukamel, 2018).
 //!
 //! The rule can be followed with common tools. Source 1 of the entry whose hash is `$HASH` is
 //!

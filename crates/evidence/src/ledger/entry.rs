@@ -4,9 +4,10 @@
 //! {"body":{...},"hash":"...","index":0,"previous":"...","utc":"...","version":1}
 //! ```
 //!
-//! `hash` is the SHA-256 of the same text without its `hash` field, and `previous` the `hash` of the
-//! line before (64 zeros for the first). So an entry can be found in the file by its hash, damage to
-//! any line, the last one too, is found in that line, and the chain can be followed with common tools:
+//! `hash` is the SHA-256 of the same text without its `hash` field, and `previous` the `hash` of
+//! the line before (64 zeros for the first). So an entry can be found in the file by its hash,
+//! damage to any line, the last one too, is found in that line, and the chain can be followed with
+//! common tools:
 //!
 //! ```text
 //! sed -n 1p ledger.jsonl | sed 's/"hash":"[0-9a-f]*",//' | tr -d '\n' | sha256sum
@@ -23,9 +24,9 @@ use backcut_files::canonical;
 
 /// The newest form of entries that this crate reads, and the one that it writes.
 ///
-/// Version 1 froze the wording of a contrast and lists of units; since version 2 a contrast holds its
-/// sample, an entry what was known under other names, and sources may be drawn. Entries of version 1
-/// keep their bytes and are read as what they are.
+/// Version 1 froze the wording of a contrast and lists of units; since version 2 a contrast holds
+/// its sample, an entry what was known under other names, and sources may be drawn. Entries of
+/// version 1 keep their bytes and are read as what they are.
 pub const VERSION: u32 = 2;
 /// The oldest form that it reads.
 pub const OLDEST: u32 = 1;
@@ -110,12 +111,12 @@ pub struct Frozen {
     pub reused: Vec<Reused>,
     /// Units on the study's sources that had a result at this moment, whoever ran them.
     pub existing: Vec<Hash>,
-    /// Units of the plan whose results, or the beginning of them, were known at this moment under any
-    /// name: another unit had the same trajectory, or had measured the same at the same state.
+    /// Units of the plan whose results, or the beginning of them, were known at this moment under
+    /// any name: another unit had the same trajectory, or had measured the same at the same state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<Hash>,
-    /// Sources that this entry's hash draws. Its units are named by stand-ins then: the real ones follow
-    /// from the seeds.
+    /// Sources that this entry's hash draws. Its units are named by stand-ins then: the real ones
+    /// follow from the seeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw: Option<Draw>,
     /// What it will compare, predictions and declared explorations.
@@ -187,7 +188,8 @@ pub struct Contrast {
     /// What it is computed from, completely; entries of version 1 lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
-    /// How many comparisons share its family's level, counted or stated; entries of version 1 lack it.
+    /// How many comparisons share its family's level, counted or stated; entries of version 1 lack
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_by: Option<u64>,
     /// Cells that it names and that have no influence on its value, as in `0*[X@hidden]`.

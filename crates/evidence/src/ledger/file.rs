@@ -1,9 +1,9 @@
 //! The file: opening it verifies all of it, appending extends it, nothing else is ever edited.
 //!
-//! A writer holds the file's lock, reads the file again and appends only if the head is the one that
-//! it had opened: whoever decided on the strength of older entries decides again
-//! ([`LedgerError::Moved`]). A line goes out in one write and is synced before its hash is returned,
-//! so a hash that anyone holds is on the disk.
+//! A writer holds the file's lock, reads the file again and appends only if the head is the one
+//! that it had opened: whoever decided on the strength of older entries decides again
+//! ([`LedgerError::Moved`]). A line goes out in one write and is synced before its hash is
+//! returned, so a hash that anyone holds is on the disk.
 //!
 //! What a chain cannot see: that its last lines were cut off as a whole. The results that carry the
 //! lost heads can (see [`crate::ledger::status`]), and so can a head that was kept elsewhere.
@@ -151,8 +151,8 @@ impl Ledger {
         self.places.contains_key(&hash)
     }
 
-    /// Whether `a` is `b` or stands before it. [`Hash::ZERO`] stands before every entry; a hash that
-    /// is not in the ledger has no place and is nobody's ancestor or descendant.
+    /// Whether `a` is `b` or stands before it. [`Hash::ZERO`] stands before every entry; a hash
+    /// that is not in the ledger has no place and is nobody's ancestor or descendant.
     pub fn is_ancestor(&self, a: Hash, b: Hash) -> bool {
         let place = |hash| match hash {
             Hash::ZERO => Some(0),
@@ -212,7 +212,8 @@ fn if_supported(locked: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Writes the line and repairs the end before it if it is torn. A write that fails half way is taken back.
+/// Writes the line and repairs the end before it if it is torn. A write that fails half way is
+/// taken back.
 fn extend(file: &mut File, length: usize, torn: Option<Torn>, line: &str) -> io::Result<()> {
     let mut length = length as u64;
     let mut missing = "";
@@ -225,7 +226,8 @@ fn extend(file: &mut File, length: usize, torn: Option<Torn>, line: &str) -> io:
         None => {}
     }
     if let Err(error) = file.write_all(format!("{missing}{line}").as_bytes()) {
-        // If this fails too, the fragment is what a kill would have left: the next append removes it.
+        // If this fails too, the fragment is what a kill would have left: the next append removes
+        // it.
         let _ = file.set_len(length);
         return Err(error);
     }

@@ -1,17 +1,17 @@
 //! The ledger of a results folder: what was frozen, when, and what a row may claim by it.
 //!
 //! **Does**: keeps an append-only file of entries, each holding the hash of the one before
-//! ([`Ledger`], [`entry`]); derives from it whether a row is confirmatory, prespecified, descriptive or
-//! post hoc ([`status`]).
+//! ([`Ledger`], [`entry`]); derives from it whether a row is confirmatory, prespecified,
+//! descriptive or post hoc ([`status`]).
 //!
-//! **Refuses**: to edit an entry, to read a clock (the time is an argument), to open a connection, to
-//! know what a study computes: units, results and contrasts are hashes and texts here.
+//! **Refuses**: to edit an entry, to read a clock (the time is an argument), to open a connection,
+//! to know what a study computes: units, results and contrasts are hashes and texts here.
 //!
-//! **One design decision.** A status is not a field that somebody sets but a function of the ledger and
-//! of the heads that results carry. A result holds the head under which it ran; nobody can know a hash
-//! before the entry exists, so a result that holds it is not older than the prediction. A forger would
-//! have to compute the results again, or rewrite every entry since, and whoever
-//! kept a head sees the second.
+//! **One design decision.** A status is not a field that somebody sets but a function of the ledger
+//! and of the heads that results carry. A result holds the head under which it ran; nobody can know
+//! a hash before the entry exists, so a result that holds it is not older than the prediction. A
+//! forger would have to compute the results again, or rewrite every entry since, and whoever kept a
+//! head sees the second.
 //!
 //! ```
 //! use backcut_files::{Hash};

@@ -44,8 +44,8 @@ impl Report {
     }
 }
 
-/// Checks the chain of a ledger file, its times and its amendments. An error only if the file cannot
-/// be read at all; a broken line is a finding.
+/// Checks the chain of a ledger file, its times and its amendments. An error only if the file
+/// cannot be read at all; a broken line is a finding.
 pub fn verify(path: &Path) -> Result<Report, LedgerError> {
     match Ledger::open(path) {
         Ok(ledger) => Ok(ledger.verify_all()),

@@ -1,7 +1,7 @@
 //! The tables of a study's folder, read by one hand.
 //!
-//! Version 0.1 wrote three tables of numbers (`endpoints`, `curves`, `measurements`) where there is one
-//! now; they read as the observations that they are. This is the one version back that is read.
+//! Version 0.1 wrote three tables of numbers (`endpoints`, `curves`, `measurements`) where there is
+//! one now; they read as the observations that they are. This is the one version back that is read.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,19 +1,19 @@
 //! The tables of a study: one type per row, written and read in one place.
 //!
 //! **Does**: gives every table a row type ([`rows`]); writes rows as CSV ([`to_csv`]) and Parquet
-//! (`to_parquet`, behind a feature), the same rows to the same bytes; reads them back ([`from_csv`]).
-//! Numbers have the fewest digits that read back; what is missing, failed or undefined is an empty
-//! place, and another column says why.
+//! (`to_parquet`, behind a feature), the same rows to the same bytes; reads them back
+//! ([`from_csv`]). Numbers have the fewest digits that read back; what is missing, failed or
+//! undefined is an empty place, and another column says why.
 //!
-//! **Refuses**: to read a row that it does not understand. A missing column, a number that is not finite
-//! and a word that is no state, status or verdict are errors with the row and the column: a table that is not
-//! what it claims must not become a figure or an exit code. Columns are found by name, so a newer
-//! program may add some, and those that older tables lack read as empty.
+//! **Refuses**: to read a row that it does not understand. A missing column, a number that is not
+//! finite and a word that is no state, status or verdict are errors with the row and the column: a
+//! table that is not what it claims must not become a figure or an exit code. Columns are found by
+//! name, so a newer program may add some, and those that older tables lack read as empty.
 //!
-//! **One design decision.** A row is a struct whose fields know how they are written ([`Field`]), made by
-//! a ten-line macro, and not by serde's derive. The header of an empty table, the type of a Parquet column, an
-//! absent text as opposed to an empty one, and the column of a wrong value all follow from the same list of
-//! fields; with serde each would need a second list beside the struct.
+//! **One design decision.** A row is a struct whose fields know how they are written ([`Field`]),
+//! made by a ten-line macro, and not by serde's derive. The header of an empty table, the type of a
+//! Parquet column, an absent text as opposed to an empty one, and the column of a wrong value all
+//! follow from the same list of fields; with serde each would need a second list beside the struct.
 //!
 //! ```
 //! use backcut_evidence::tables::rows::ProvenanceRow;
@@ -54,7 +54,8 @@ pub mod names {
     pub const UNITS: &str = "units";
     /// Where results come from ([`ProvenanceRow`](crate::tables::rows::ProvenanceRow)).
     pub const PROVENANCE: &str = "provenance";
-    /// What was frozen in the whole ledger ([`FreezeRow`](crate::tables::rows::FreezeRow)); beside the studies.
+    /// What was frozen in the whole ledger ([`FreezeRow`](crate::tables::rows::FreezeRow)); beside
+    /// the studies.
     pub const FREEZES: &str = "freezes";
     /// Contrasts, judged ([`AnalysisRow`](crate::tables::rows::AnalysisRow)).
     pub const ANALYSIS: &str = "analysis";

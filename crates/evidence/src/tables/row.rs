@@ -40,8 +40,8 @@ pub trait Row: Sized {
     fn read(fields: &[&str]) -> Result<Self, WrongField>;
 }
 
-/// Makes a struct a [`Row`] whose columns are its fields; `newer` names those that old tables lack, `formerly` those
-/// that they call otherwise.
+/// Makes a struct a [`Row`] whose columns are its fields; `newer` names those that old tables lack,
+/// `formerly` those that they call otherwise.
 macro_rules! row {
     (
         $(#[$about:meta])*

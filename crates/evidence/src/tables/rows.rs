@@ -10,9 +10,9 @@ use crate::tables::row::row;
 use crate::tables::words::{Judgement, UnitState, Work};
 
 row! {
-    /// `observations.csv`: one number, with all that says what it is. Everything after a record is made
-    /// of these. Errors along training are the quantity [`ERROR`], and the last one of a place is its end
-    /// point; whatever was measured at a state has the name of its definition.
+    /// `observations.csv`: one number, with all that says what it is. Everything after a record is
+    /// made of these. Errors along training are the quantity [`ERROR`], and the last one of a place
+    /// is its end point; whatever was measured at a state has the name of its definition.
     Observation {
         /// The training seed or stream.
         source: String,
@@ -125,8 +125,8 @@ row! {
 }
 
 impl AnalysisRow {
-    /// The row as it is told now: a descriptive one has an estimate and no verdict, and tables of before there were two
-    /// p-values have one.
+    /// The row as it is told now: a descriptive one has an estimate and no verdict, and tables of
+    /// before there were two p-values have one.
     #[must_use]
     pub fn told_like(mut self, other: &Self) -> Self {
         if self.status.status == crate::ledger::Status::Descriptive

@@ -62,8 +62,8 @@ impl<R: Real> Credit<'_, R> {
         }
     }
 
-    /// What the query at `position` sends to its own position, to rows that lie `stride` apart; it is at
-    /// `at` of what was sent.
+    /// What the query at `position` sends to its own position, to rows that lie `stride` apart; it
+    /// is at `at` of what was sent.
     pub fn own(
         &self,
         isa: Isa,
@@ -177,8 +177,8 @@ impl<R: Real> Work<R> for NeighboursWork<'_, R> {
 }
 
 /// Adds what one query sends to every position it reads: for a set that every query reads, which is
-/// small, and whose turn comes after all of them. The query is at `query` of `queries`, what it sends at
-/// `at` of `sent`.
+/// small, and whose turn comes after all of them. The query is at `query` of `queries`, what it
+/// sends at `at` of `sent`.
 pub fn spread_credit<R: Real>(
     isa: Isa,
     shape: Shape,

@@ -1,4 +1,5 @@
-//! Between row-major activations and slots of lanes: small transposes, through registers where they fit.
+//! Between row-major activations and slots of lanes: small transposes, through registers where they
+//! fit.
 
 use super::{PAD, Shape};
 use crate::vectors::{self, Square, Vectors, Work};

@@ -176,8 +176,8 @@ impl<R: Real, T: Vectors<R>, P: Iterator<Item = usize> + Clone> Pass<R, T> for M
 /// Queries that are asked for before their turn.
 const AHEAD: usize = 8;
 
-/// [`gather`] for four neighbouring positions from zero: what a query sends is read once for all of them.
-/// `out` holds four slots; `weight` begins at the first position.
+/// [`gather`] for four neighbouring positions from zero: what a query sends is read once for all of
+/// them. `out` holds four slots; `weight` begins at the first position.
 #[inline(always)]
 pub(super) fn gather_neighbours<R: Real, T: Vectors<R>>(
     v: T,

@@ -52,8 +52,8 @@ impl<R: Real> Stack<R> {
         vectors::run(isa, LeaveWork { shape, place, stride, how, from, to });
     }
 
-    /// Replaces what `position` holds by a donor's: row `r` receives what row `source[r]` of `donor`
-    /// has there; the donor's shape may have other rows.
+    /// Replaces what `position` holds by a donor's: row `r` receives what row `source[r]` of
+    /// `donor` has there; the donor's shape may have other rows.
     pub(super) fn graft(
         &mut self,
         shape: Shape,

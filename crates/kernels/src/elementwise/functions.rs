@@ -1,9 +1,10 @@
 //! What a kernel must know of a function: its value and its slope, element by element.
 //!
-//! Which functions there are is the caller's business. A loop is compiled for one function, because a
-//! choice inside the loop would keep it scalar; so a set of functions is a type whose values choose
-//! *outside* the loop ([`AnyUnary`], [`AnyBinary`]). Every method below must be `#[inline(always)]`: what is not
-//! inlined into a kernel's target-feature wrapper is compiled without vector instructions.
+//! Which functions there are is the caller's business. A loop is compiled for one function, because
+//! a choice inside the loop would keep it scalar; so a set of functions is a type whose values
+//! choose *outside* the loop ([`AnyUnary`], [`AnyBinary`]). Every method below must be
+//! `#[inline(always)]`: what is not inlined into a kernel's target-feature wrapper is compiled
+//! without vector instructions.
 
 use crate::Real;
 

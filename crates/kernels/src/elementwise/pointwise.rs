@@ -53,8 +53,8 @@ fn unary_adjoint_body<R: Real, U: AnyUnary>(op: U, adjoint: UnaryAdjoint<'_, R>)
     op.choose(adjoint);
 }
 
-/// The operands of `y = f(a, b)`: rows of `width` columns, or of one column in `b` that serves all of
-/// `a`'s.
+/// The operands of `y = f(a, b)`: rows of `width` columns, or of one column in `b` that serves all
+/// of `a`'s.
 #[derive(Clone, Copy)]
 #[expect(missing_docs, reason = "the fields are the letters of the type's own line")]
 pub struct Pair<'a, R> {

@@ -38,8 +38,8 @@ fn signed_as(magnitude: f64, x: f64) -> f64 {
     f64::from_bits(magnitude.to_bits() ^ (x.to_bits() & SIGN))
 }
 
-/// Writes x = n ln 2 + r with |r| <= (ln 2)/2 (a little more after rounding); returns e^r - 1 beside
-/// n, which is given as the bit pattern of n + `ROUND`.
+/// Writes x = n ln 2 + r with |r| <= (ln 2)/2 (a little more after rounding); returns e^r - 1
+/// beside n, which is given as the bit pattern of n + `ROUND`.
 #[inline(always)]
 fn reduced_exp_m1(x: f64) -> (u64, f64) {
     let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
@@ -231,8 +231,8 @@ pub fn tanh(x: f64) -> f64 {
 pub fn atanh(x: f64) -> f64 {
     let magnitude = x.abs();
     let a = if magnitude < 1.0 { magnitude } else { 0.5 };
-    // (1 + a) / (1 - a) = 2^k (1 + s) / (1 - s), so atanh a = k (ln 2)/2 + atanh s, |s| < 0.201. The
-    // difference of the bit patterns is the base-2 logarithm of the ratio, to within 0.09.
+    // (1 + a) / (1 - a) = 2^k (1 + s) / (1 - s), so atanh a = k (ln 2)/2 + atanh s, |s| < 0.201.
+    // The difference of the bit patterns is the base-2 logarithm of the ratio, to within 0.09.
     let above = 1.0 + a;
     let below = 1.0 - a;
     let k = above.to_bits().wrapping_sub(below.to_bits()).wrapping_add(1 << 51) >> 52;

@@ -1,12 +1,13 @@
-//! A gradient against what an optimizer's moments remember, weight by weight: ratios, and the terms of sums
-//! that [`crate::reduce::add_in_sequence`] adds up.
+//! A gradient against what an optimizer's moments remember, weight by weight: ratios, and the terms
+//! of sums that [`crate::reduce::add_in_sequence`] adds up.
 //!
 //! Everything is `f32` whatever the precision of the vectors, but for the terms, which are `f64`.
 
 use crate::Real;
 use crate::isa::dispatch;
 
-/// What gradients are held against, `sqrt(vhat) + eps`, by a second moment that lacks its bias correction.
+/// What gradients are held against, `sqrt(vhat) + eps`, by a second moment that lacks its bias
+/// correction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
     /// Bias correction of the second moment.
@@ -17,8 +18,8 @@ pub struct Scale {
 
 /// A rule's direction after a step, weight by weight and in `f32`; decay is no part of it.
 pub(super) trait Directed: Copy {
-    /// The direction under a gradient, with the memory before the step; and whether it is *saturated*:
-    /// within a tenth of the largest that any gradient brings about.
+    /// The direction under a gradient, with the memory before the step; and whether it is
+    /// *saturated*: within a tenth of the largest that any gradient brings about.
     fn element(&self, g: f32, first: f32, second: f32) -> (f32, bool);
 }
 
@@ -163,8 +164,8 @@ dispatch! {
     ) = scaled_terms_body;
 }
 dispatch! {
-    /// Terms of `sign(g) . direction` and `|direction|^2`; returns how many gradients are not zero and how
-    /// many weights are saturated.
+    /// Terms of `sign(g) . direction` and `|direction|^2`; returns how many gradients are not zero
+    /// and how many weights are saturated.
     pub(super) fn sign_terms_on<R: Real, D: Directed>(
         d: D,
         gradient: &[R],

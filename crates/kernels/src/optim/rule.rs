@@ -1,8 +1,10 @@
-//! The rules by which a clipped gradient becomes an update, each on its own stretches of the parameters.
+//! The rules by which a clipped gradient becomes an update, each on its own stretches of the
+//! parameters.
 //!
-//! A rule is a file beside this list: its settings as files write them, what it keeps, its step, the
-//! direction and the scale that measurements ask for, and the test that holds it to its formula. A new one
-//! is that file, a `mod`, and a line in the list; studies, options, checkpoints and measurements follow.
+//! A rule is a file beside this list: its settings as files write them, what it keeps, its step,
+//! the direction and the scale that measurements ask for, and the test that holds it to its
+//! formula. A new one is that file, a `mod`, and a line in the list; studies, options, checkpoints
+//! and measurements follow.
 
 use std::ops::Range;
 
@@ -25,8 +27,8 @@ trait Described: Copy + Default {
     type Direction: Directed;
     /// As people write it.
     const TITLE: &'static str;
-    /// Names of the vectors that it remembers things in, as checkpoints have them; at most two. A rule that
-    /// remembers the same goes on with them.
+    /// Names of the vectors that it remembers things in, as checkpoints have them; at most two. A
+    /// rule that remembers the same goes on with them.
     const MEMORY: &'static [&'static str];
     /// Names of its settings.
     const SETTINGS: &'static [&'static str];
@@ -111,8 +113,8 @@ macro_rules! rules {
             $($(#[$about])* #[serde(rename = $name)] $rule,)*
         }
 
-        /// The direction that makes the update of one step: what a cosine with the gradient's sign, and
-        /// saturation, are of.
+        /// The direction that makes the update of one step: what a cosine with the gradient's sign,
+        /// and saturation, are of.
         #[derive(Clone, Copy, PartialEq, Debug)]
         pub struct Direction(Directions);
 
@@ -177,8 +179,8 @@ macro_rules! rules {
                 match self { $(Self::$rule(rule) => rule.scale(steps),)* }
             }
 
-            /// The direction that makes the update of a step, counted from 1, with a gradient that is
-            /// multiplied by `factor`.
+            /// The direction that makes the update of a step, counted from 1, with a gradient that
+            /// is multiplied by `factor`.
             pub fn direction(&self, step: u64, factor: f64) -> Direction {
                 Direction(match self {
                     $(Self::$rule(rule) => Directions::$rule(rule.direction(step, factor)),)*
@@ -220,8 +222,8 @@ macro_rules! rules {
         }
 
         impl Direction {
-            /// Terms of `sign(g) . direction` and `|direction|^2`, with the memory before the step; returns how
-            /// many gradients are not zero and how many weights are saturated.
+            /// Terms of `sign(g) . direction` and `|direction|^2`, with the memory before the step;
+            /// returns how many gradients are not zero and how many weights are saturated.
             pub fn terms<R: Real>(
                 self,
                 isa: Isa,
@@ -249,8 +251,9 @@ rules! {
     Lion = "lion" in lion;
 }
 
-/// Hands the settings that some rule has, each with its words, to the macro `$then`. What takes them all
-/// (the table of study files, the command's options) is declared from this list and nothing else.
+/// Hands the settings that some rule has, each with its words, to the macro `$then`. What takes
+/// them all (the table of study files, the command's options) is declared from this list and
+/// nothing else.
 #[macro_export]
 macro_rules! with_settings {
     ($then:ident) => {
@@ -265,8 +268,8 @@ macro_rules! with_settings {
             beta2,
             /// Adam's and AdamW's epsilon.
             eps,
-            /// Weight decay: decoupled for AdamW and Lion, added to the clipped gradient for Adam and
-            /// SGD.
+            /// Weight decay: decoupled for AdamW and Lion, added to the clipped gradient for Adam
+            /// and SGD.
             decay,
         }
     };
@@ -302,8 +305,9 @@ impl Rule {
         self.setting(setting).map_or(0.0, |value| *value)
     }
 
-    /// The same rate under another rule, whose other settings are its usual ones. Where both remember the
-    /// same, what they remember it by stays too; decay does not, for they do not mean the same by it.
+    /// The same rate under another rule, whose other settings are its usual ones. Where both
+    /// remember the same, what they remember it by stays too; decay does not, for they do not mean
+    /// the same by it.
     #[must_use]
     pub fn become_kind(self, kind: Kind) -> Self {
         let own = self.kind();
@@ -430,8 +434,8 @@ dispatch! {
     ) = decayed_body;
 }
 
-/// One step in place, stretch by stretch. `step` counts from 1; `factor` is the clipping factor, applied to
-/// the gradient on the way in, so that clipping costs no pass of its own.
+/// One step in place, stretch by stretch. `step` counts from 1; `factor` is the clipping factor,
+/// applied to the gradient on the way in, so that clipping costs no pass of its own.
 pub fn step_on<R: Real>(
     isa: Isa,
     stretches: &[Stretch],
@@ -449,8 +453,8 @@ pub fn step_on<R: Real>(
     }
 }
 
-/// What [`step_on`] would add to the parameters of `range`, `theta' - theta`, without taking the step: the
-/// same arithmetic, a third of the memory traffic. Every vector but `update` is whole.
+/// What [`step_on`] would add to the parameters of `range`, `theta' - theta`, without taking the
+/// step: the same arithmetic, a third of the memory traffic. Every vector but `update` is whole.
 pub fn update_on<R: Real>(
     isa: Isa,
     stretches: &[Stretch],

@@ -30,8 +30,8 @@ pub(super) fn cover<R: Real, T: Vectors<R>, const TALL: usize>(
     cover_from::<R, T, TALL>(t, pieces, 0, rows, columns);
 }
 
-/// As [`cover`], in lower and wider tiles where there are registers for them: if rows lie a multiple of 4 KiB
-/// apart, those of a tall tile drive each other out of the nearest cache.
+/// As [`cover`], in lower and wider tiles where there are registers for them: if rows lie a
+/// multiple of 4 KiB apart, those of a tall tile drive each other out of the nearest cache.
 #[inline(always)]
 pub(super) fn cover_low<R: Real, T: Vectors<R>, const TALL: usize>(
     t: T,

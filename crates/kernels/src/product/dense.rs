@@ -35,8 +35,8 @@ pub enum Finish<'a, R> {
 
 /// `out[r][c] = finish(start + sum over k of x[r][k] * w[k][c])`, the sum in the order of k.
 ///
-/// `x`, `out` and the operand of `finish` are row-major; `x` has row stride `x_stride`, the other two
-/// have row stride `out_stride`. Only the n columns of `w` are written.
+/// `x`, `out` and the operand of `finish` are row-major; `x` has row stride `x_stride`, the other
+/// two have row stride `out_stride`. Only the n columns of `w` are written.
 ///
 /// # Panics
 ///

@@ -33,11 +33,12 @@ impl<'a, R> Blocks<'a, R> {
     }
 }
 
-/// `dw[i][o] += sum of x[b][r][i] * dy[b][r][o]` over blocks b from last to first and rows r ascending.
+/// `dw[i][o] += sum of x[b][r][i] * dy[b][r][o]` over blocks b from last to first and rows r
+/// ascending.
 ///
-/// `x` is `[blocks][rows][n_in]`, a block of `dy` is `[rows][n_out]`, `dw` is row-major n_in x n_out. The
-/// running sum in `dw` is where each chain of multiply-adds begins, so the bits do not depend on how
-/// steps are grouped into calls.
+/// `x` is `[blocks][rows][n_in]`, a block of `dy` is `[rows][n_out]`, `dw` is row-major n_in x
+/// n_out. The running sum in `dw` is where each chain of multiply-adds begins, so the bits do not
+/// depend on how steps are grouped into calls.
 ///
 /// # Panics
 ///
@@ -82,8 +83,8 @@ pub fn weight_gradient<R: Real>(
     }
 }
 
-/// Rows of output adjoints of which a panel of columns is copied side by side: as they lie, those of a wide
-/// matrix fall into a few sets of the nearest cache and drive each other out.
+/// Rows of output adjoints of which a panel of columns is copied side by side: as they lie, those
+/// of a wide matrix fall into a few sets of the nearest cache and drive each other out.
 const TERMS: usize = 64;
 
 /// Columns of a panel.

@@ -5,9 +5,9 @@
 //! [`bias_gradient`]).
 //!
 //! **Decision: written by hand.** The products here are short and wide (8 rows, 64 terms, 64 to 256
-//! columns). General libraries split a long sum over `k` into blocks, treat one row differently from
-//! eight, and give up half of the speed on such shapes. Here every output element is one chain of
-//! fused multiply-adds: it begins with the start value, takes the terms in index order, and is
+//! columns). General libraries split a long sum over `k` into blocks, treat one row differently
+//! from eight, and give up half of the speed on such shapes. Here every output element is one chain
+//! of fused multiply-adds: it begins with the start value, takes the terms in index order, and is
 //! rounded once per term. Vectors run across outputs. So the bits of an element depend on its own
 //! operands alone: not on the vector width, the tile that held it, the number of rows beside it, or
 //! the grouping of steps into calls.

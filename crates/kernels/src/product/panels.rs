@@ -1,7 +1,8 @@
 //! The packed layout of a weight matrix: panels of 32 columns, each `[k][32]`, zero-padded.
 //!
-//! One layout on every machine: 32 columns are two AVX-512 vectors or four AVX2 vectors of `f32`, so
-//! each path reads a panel front to back, and a packed matrix means the same wherever it is read.
+//! One layout on every machine: 32 columns are two AVX-512 vectors or four AVX2 vectors of `f32`,
+//! so each path reads a panel front to back, and a packed matrix means the same wherever it is
+//! read.
 
 use std::ops::Range;
 
@@ -18,8 +19,8 @@ pub const PANEL: usize = 32;
 #[repr(align(64))]
 pub(super) struct Term<R>(pub [R; PANEL]);
 
-/// Terms that a transposing pack takes at a time: few enough that the cache keeps what it has touched
-/// of 32 columns, even if they lie a multiple of 4 KiB apart.
+/// Terms that a transposing pack takes at a time: few enough that the cache keeps what it has
+/// touched of 32 columns, even if they lie a multiple of 4 KiB apart.
 const GROUP: usize = 64;
 
 /// A k x n matrix packed in zero-padded panels of [`PANEL`] columns: `[panel][k][PANEL]`.
@@ -111,7 +112,8 @@ struct Transpose<'a, R> {
 impl<R: Real> Work<R> for Transpose<'_, R> {
     type Output = ();
 
-    /// Squares go through registers, the largest that the machine can turn first; the rest one by one.
+    /// Squares go through registers, the largest that the machine can turn first; the rest one by
+    /// one.
     #[inline(always)]
     fn run<T: Vectors<R>, const TALL: usize>(self, t: T) {
         let (k, side) = (self.k, T::Narrow::LANES);

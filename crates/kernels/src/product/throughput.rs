@@ -1,6 +1,7 @@
 //! How fast the products are, against the machine's practical peak.
 //!
-//! Wall-clock time decides nothing here but a printed number: no result of the project depends on it.
+//! Wall-clock time decides nothing here but a printed number: no result of the project depends on
+//! it.
 
 #![expect(clippy::disallowed_methods, reason = "measuring speed is what this file is for")]
 
@@ -12,7 +13,8 @@ use crate::Real;
 use crate::isa::Isa;
 use crate::vectors::{self, Vectors, Work};
 
-/// GFLOP/s of a register-only FMA loop of this precision on this path: the machine's practical peak.
+/// GFLOP/s of a register-only FMA loop of this precision on this path: the machine's practical
+/// peak.
 pub fn measure_peak<R: Real>(isa: Isa, milliseconds: u64) -> f64 {
     measure(milliseconds, || vectors::run::<R, _>(isa, Chains { turns: 2000 }))
 }
@@ -87,9 +89,9 @@ pub fn weight_gradient_throughput(
 /// Small values of both signs, none of them special, that begin on a page.
 ///
 /// It matters when rows are a multiple of 4 KiB long. A processor takes a load for dependent on an
-/// earlier store if their addresses agree modulo 4 KiB, so a weight gradient whose `dw` begins one or
-/// two cache lines (modulo 4 KiB) after its `dy` runs at 80% of peak in place of 93; so does one whose
-/// buffers do not begin on a cache line. Other shapes hardly notice.
+/// earlier store if their addresses agree modulo 4 KiB, so a weight gradient whose `dw` begins one
+/// or two cache lines (modulo 4 KiB) after its `dy` runs at 80% of peak in place of 93; so does one
+/// whose buffers do not begin on a cache line. Other shapes hardly notice.
 struct Buffer {
     values: Vec<f32>,
     first: usize,
@@ -115,8 +117,9 @@ impl Buffer {
 }
 
 /// Calls `work`, which returns the operations it did, for about `milliseconds` and in no fewer than
-/// four batches, and returns the operations per nanosecond of the fastest batch. The fastest, because
-/// on a shared machine the mean tells how busy the others were, and the first finds cold caches.
+/// four batches, and returns the operations per nanosecond of the fastest batch. The fastest,
+/// because on a shared machine the mean tells how busy the others were, and the first finds cold
+/// caches.
 fn measure(milliseconds: u64, mut work: impl FnMut() -> f64) -> f64 {
     let limit = Duration::from_millis(milliseconds);
     let begin = Instant::now();

@@ -1,12 +1,13 @@
 //! The register tile: the one hot loop of a product.
 //!
 //! A tile holds `M` rows by `N` vectors of output sums while the terms stream by. Each term costs
-//! `M` broadcasts and `N` loads, against `M N` multiply-adds. The shapes in use keep 8 to 16 sums in
-//! flight: enough to hide the latency of a multiply-add, few enough to stay in registers.
+//! `M` broadcasts and `N` loads, against `M N` multiply-adds. The shapes in use keep 8 to 16 sums
+//! in flight: enough to hide the latency of a multiply-add, few enough to stay in registers.
 //!
-//! **Decision: plain loops over constant bounds.** `array::from_fn`, `array::map` and iterators over
-//! arrays of vectors read better, but the standard library does not force them inline, and one that
-//! is not inlined is compiled without the vector instructions (measured: a third of the speed lost).
+//! **Decision: plain loops over constant bounds.** `array::from_fn`, `array::map` and iterators
+//! over arrays of vectors read better, but the standard library does not force them inline, and one
+//! that is not inlined is compiled without the vector instructions (measured: a third of the speed
+//! lost).
 
 use crate::Real;
 use crate::vectors::Vectors;

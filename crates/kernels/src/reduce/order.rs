@@ -1,5 +1,5 @@
-//! Order statistics: counting below a bound and keeping what lies between two. No rounding is involved,
-//! so no order matters.
+//! Order statistics: counting below a bound and keeping what lies between two. No rounding is
+//! involved, so no order matters.
 
 use super::LANES;
 use crate::Real;
@@ -45,8 +45,8 @@ dispatch! {
     pub fn count_below, count_below_on<R: Real>(x: &[R], bound: R) -> usize = count_below_body;
 }
 dispatch! {
-    /// Writes the values from `low` to `high`, both included, to `kept`, which is at least as long as `x`;
-    /// returns how many they are. Fast where they are few.
+    /// Writes the values from `low` to `high`, both included, to `kept`, which is at least as long
+    /// as `x`; returns how many they are. Fast where they are few.
     pub fn keep_between, keep_between_on<R: Real>(
         x: &[R],
         low: R,

@@ -1,7 +1,7 @@
 //! Sums in plain sequence, several side by side.
 //!
-//! An addition waits for the one before it, so one such sum leaves the processor idle most of the time.
-//! Sums that do not depend on each other fill the gaps: every one keeps its order.
+//! An addition waits for the one before it, so one such sum leaves the processor idle most of the
+//! time. Sums that do not depend on each other fill the gaps: every one keeps its order.
 
 /// Pairs of sums that advance together: enough to keep two adders busy.
 const ABREAST: usize = 6;

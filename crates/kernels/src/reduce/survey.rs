@@ -1,11 +1,13 @@
-//! Many sums over the same vectors in one pass: of every piece on its own, and of the whole as one sum.
+//! Many sums over the same vectors in one pass: of every piece on its own, and of the whole as one
+//! sum.
 //!
-//! Each sum keeps the pattern of [`super`], for a piece counted from its own start and for the whole from
-//! the vectors' start: the bits are those of one pass per sum. What is shared is the way to memory. A
-//! tile of every vector is widened to `f64` once and stays in the first cache while all terms are summed
-//! over it; a piece that starts between multiples of sixteen finds the whole's partial sums rotated to
-//! its phase. **Decision: one term per loop, two sums per term.** Piece and whole share their factors,
-//! and their chains of additions hide each other's latency; fusing terms gains nothing over that.
+//! Each sum keeps the pattern of [`super`], for a piece counted from its own start and for the
+//! whole from the vectors' start: the bits are those of one pass per sum. What is shared is the way
+//! to memory. A tile of every vector is widened to `f64` once and stays in the first cache while
+//! all terms are summed over it; a piece that starts between multiples of sixteen finds the whole's
+//! partial sums rotated to its phase. **Decision: one term per loop, two sums per term.** Piece and
+//! whole share their factors, and their chains of additions hide each other's latency; fusing terms
+//! gains nothing over that.
 
 use std::ops::Range;
 
@@ -44,8 +46,8 @@ pub struct Survey {
     pub whole: Vec<f64>,
 }
 
-/// Sums `terms` over `count` vectors, which `pieces` cover one after the other. A vector need not exist but
-/// where it is looked at: `fill` is asked for every range once.
+/// Sums `terms` over `count` vectors, which `pieces` cover one after the other. A vector need not
+/// exist but where it is looked at: `fill` is asked for every range once.
 ///
 /// # Panics
 /// If the pieces leave a gap, or a term names a vector that is not there.
@@ -140,7 +142,8 @@ dispatch! {
 }
 
 /// Adds the products of a tile to the partial sums of piece and whole, two registers at a time.
-/// `N` says which product: 1 a square, 2 a product, 3 a squared difference, 4 a squared double difference.
+/// `N` says which product: 1 a square, 2 a product, 3 a squared difference, 4 a squared double
+/// difference.
 #[inline(always)]
 fn go_on<T: Vectors<f64>, const N: usize>(
     v: T,

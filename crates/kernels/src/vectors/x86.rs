@@ -90,16 +90,17 @@ macro_rules! vectors {
             fn load(self, from: &[R]) -> $register {
                 single::<R>();
                 let from = &from[..<Self as Vectors<R>>::LANES];
-                // SAFETY: `from` holds one register's worth of `f32` or `f64`, at any alignment; the
-                // token proves that the processor has the instruction.
+                // SAFETY: `from` holds one register's worth of `f32` or `f64`, at any alignment;
+                // the token proves that the processor has the instruction.
                 unsafe { $load(from.as_ptr().cast()) }
             }
             #[inline(always)]
             fn store(self, v: $register, to: &mut [R]) {
                 single::<R>();
                 let to = &mut to[..<Self as Vectors<R>>::LANES];
-                // SAFETY: `to` has room for one register's worth of `f32` or `f64`, at any alignment,
-                // and any bits are valid there; the token proves that the instruction exists.
+                // SAFETY: `to` has room for one register's worth of `f32` or `f64`, at any
+                // alignment, and any bits are valid there; the token proves that the instruction
+                // exists.
                 unsafe { $store(to.as_mut_ptr().cast(), v) }
             }
             #[inline(always)]
@@ -129,7 +130,8 @@ macro_rules! vectors {
             }
             #[inline(always)]
             fn prefetch(self, from: *const R) {
-                // SAFETY: any address will do; asking for its line changes nothing that a program can see.
+                // SAFETY: any address will do; asking for its line changes nothing that a program
+                // can see.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
             }
             $(
@@ -158,7 +160,8 @@ vectors!(Fma, __m128, Scalar = Scalar,
     f32 _mm_set1_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps
     f64 _mm_set1_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd);
 
-/// Transposes sixteen registers of sixteen `f32`: pairs, quadruples, then whole quarters of registers.
+/// Transposes sixteen registers of sixteen `f32`: pairs, quadruples, then whole quarters of
+/// registers.
 #[target_feature(enable = "avx512f")]
 #[inline]
 #[expect(clippy::large_types_passed_by_value, reason = "it is inlined: the rows are registers")]

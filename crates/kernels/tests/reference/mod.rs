@@ -1,7 +1,7 @@
 //! Double-double arithmetic (about 31 digits) and plain, slow series for the functions under test.
 //!
-//! Shares nothing with the functions it judges: halving of the argument and Taylor series instead of
-//! fitted polynomials, constants from their decimal expansions.
+//! Shares nothing with the functions it judges: halving of the argument and Taylor series instead
+//! of fitted polynomials, constants from their decimal expansions.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -84,7 +84,8 @@ impl Dd {
         parts.iter().fold(self, |rest, &part| rest - two_product(n, part))
     }
 
-    /// e^x - 1 for |x| <= 0.35: the argument is divided by 64, then (e - 1) is doubled up six times.
+    /// e^x - 1 for |x| <= 0.35: the argument is divided by 64, then (e - 1) is doubled up six
+    /// times.
     fn small_exp_m1(self) -> Self {
         let x = Self(self.0 / 64.0, self.1 / 64.0);
         let mut term = x;

@@ -1,8 +1,8 @@
 //! Contributions to a gradient by age: the time between a loss and the action that answers for it.
 //!
-//! Bins double in length, with age 0 (the loss an action's own step pays) and age 1 apart; a rest shorter
-//! than its predecessor joins it, so 288 steps have nine bins and 32 have six. Under a cut that lets
-//! credit pass through memory ages are not defined, and the engine's error says so.
+//! Bins double in length, with age 0 (the loss an action's own step pays) and age 1 apart; a rest
+//! shorter than its predecessor joins it, so 288 steps have nine bins and 32 have six. Under a cut
+//! that lets credit pass through memory ages are not defined, and the engine's error says so.
 
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Gradients under some arms against the first one's, and what an optimizer makes of them.
 //!
-//! Arms are the cuts of a rig, or gradients made elsewhere, in a file or in memory: one comparison serves
-//! all of them. Vectors are asked for a tile at a time, in order ([`Source`]), so a file of any size needs
-//! the memory of a few buffers. A clip needs the norm of the whole gradient before the first update can be
-//! formed, so with an optimizer the vectors are read twice; a third time where medians of more numbers are
-//! wanted than are kept ([`crate::measure::median`]).
+//! Arms are the cuts of a rig, or gradients made elsewhere, in a file or in memory: one comparison
+//! serves all of them. Vectors are asked for a tile at a time, in order ([`Source`]), so a file of
+//! any size needs the memory of a few buffers. A clip needs the norm of the whole gradient before
+//! the first update can be formed, so with an optimizer the vectors are read twice; a third time
+//! where medians of more numbers are wanted than are kept ([`crate::measure::median`]).
 
 use std::ops::Range;
 
@@ -51,7 +51,8 @@ impl Asked<'_> {
         for (arm, reference, of) in alone.chain(self.question.retained.iter().map(against)) {
             let mut compared = raw.groups(arm, reference);
             let mut whole = Geometry::sum(&compared);
-            // The global norm is one sum in the layout's order: the number that training logs and clips by.
+            // The global norm is one sum in the layout's order: the number that training logs and
+            // clips by.
             (whole.square, whole.reference) = (raw.square(arm), raw.square(reference));
             compared.push(whole);
             for (part, geometry) in part_names(self.groups).zip(compared) {
@@ -61,7 +62,8 @@ impl Asked<'_> {
         findings
     }
 
-    /// Lengths relative to the reference's: effects of one arm in place of another, and an interaction.
+    /// Lengths relative to the reference's: effects of one arm in place of another, and an
+    /// interaction.
     pub fn effects(&self, layer: Layer, sums: &Comparison) -> Vec<Finding> {
         let full = sums.square(0);
         let relative = |(name, of, term): &(&str, Of, Option<_>)| {
@@ -75,7 +77,8 @@ impl Asked<'_> {
         self.question.effects.iter().map(relative).collect()
     }
 
-    /// The layers of the update, and gradients against the optimizer's memory where `medians` are given.
+    /// The layers of the update, and gradients against the optimizer's memory where `medians` are
+    /// given.
     pub fn updates<R: Real>(
         &self,
         step: &Step,
@@ -311,8 +314,9 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// The layers `formed` of every arm against each other. Vectors are formed where they are looked at:
-    /// written out, those of six cuts would push everything else out of the second cache.
+    /// The layers `formed` of every arm against each other. Vectors are formed where they are
+    /// looked at: written out, those of six cuts would push everything else out of the second
+    /// cache.
     fn run<R: Real>(
         &self,
         formed: &[Layer],
@@ -367,8 +371,8 @@ struct Scales<'m> {
 /// Gradients over the scale.
 struct Ratios<'m> {
     yardstick: Yardstick,
-    /// The series are the scale, rho of every arm, and what every placement adds. The parts are the groups,
-    /// the whole and the pools.
+    /// The series are the scale, rho of every arm, and what every placement adds. The parts are the
+    /// groups, the whole and the pools.
     medians: &'m mut Medians,
     /// How many of rho lie above one, by arm and group.
     above: Vec<Vec<u64>>,

@@ -1,8 +1,9 @@
 //! Gains of the physical chain: how far a disturbance of a state grows in `k` closed-loop steps.
 //!
-//! `q_{t,k} = |D_t Q_{t,k} D_{t-k}^-1|_2` with `Q_{t,k} = A_{t-1} ... A_{t-k}`, `A_j = ds_{j+1}/ds_j` the
-//! closed loop's Jacobian with memory detached, and `D` the system's own units. All `A_j` come from one
-//! backward with one lane per state entry; products and norms are formed in `f64`.
+//! `q_{t,k} = |D_t Q_{t,k} D_{t-k}^-1|_2` with `Q_{t,k} = A_{t-1} ... A_{t-k}`,
+//! `A_j = ds_{j+1}/ds_j` the closed loop's Jacobian with memory detached, and `D` the system's own
+//! units. All `A_j` come from one backward with one lane per state entry; products and norms are
+//! formed in `f64`.
 
 use backcut_engine::{Model, Rollout, StateJacobians};
 use backcut_kernels::Real;
@@ -23,7 +24,8 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define(
         "chain",
         "chain.gain.median",
-        "median over t and trajectories of q = |D_t A_{t-1} ... A_{t-k} D_{t-k}^-1|_2, A_j = ds_{j+1}/ds_j, memory detached",
+        "median over t and trajectories of q = |D_t A_{t-1} ... A_{t-k} D_{t-k}^-1|_2, A_j = \
+         ds_{j+1}/ds_j, memory detached",
     ),
     define("chain", "chain.gain.p95", "95th percentile of the same"),
     define("chain", "chain.gain.max", "maximum of the same"),

@@ -1,8 +1,9 @@
 //! All arms' vectors at one layer, compared in one pass over memory.
 //!
-//! Which sums the findings need follows from the arms alone, so it is decided once: every vector against
-//! the first one's, of cuts the placements of the memory cut against each other, the memory effects and their
-//! interaction. Each sum is formed once and read by every finding that rests on it.
+//! Which sums the findings need follows from the arms alone, so it is decided once: every vector
+//! against the first one's, of cuts the placements of the memory cut against each other, the memory
+//! effects and their interaction. Each sum is formed once and read by every finding that rests on
+//! it.
 
 use std::ops::Range;
 
@@ -19,15 +20,17 @@ const PLACEMENTS: [(Cut, Cut); 2] = [(Cut::F_SG, Cut::FD), (Cut::K_SG, Cut::KD)]
 /// The four graphs of the interaction, in its order of signs: `FF - FD - KF + KD`.
 const FOUR: [Cut; 4] = [Cut::FF, Cut::FD, Cut::KF, Cut::KD];
 
-/// What is asked of vectors under some arms: each against the first one, and some of them against others.
+/// What is asked of vectors under some arms: each against the first one, and some of them against
+/// others.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Question {
     /// Names of the arms, the reference first.
     pub arms: Vec<String>,
-    /// Cuts that detach memory, each with the cut of its own physical credit that keeps it, unless that
-    /// is the reference.
+    /// Cuts that detach memory, each with the cut of its own physical credit that keeps it, unless
+    /// that is the reference.
     pub retained: Vec<(usize, usize)>,
-    /// Arms whose difference lies in projections' weights alone: where they are kept, where dropped.
+    /// Arms whose difference lies in projections' weights alone: where they are kept, where
+    /// dropped.
     pub placements: Vec<(usize, usize)>,
     /// Lengths relative to the reference's, `None` where an arm is missing.
     pub effects: Vec<(&'static str, Of, Option<Term>)>,
@@ -137,7 +140,8 @@ impl Plan {
         self.pieces.iter().zip(self.owners.iter().copied())
     }
 
-    /// Compares the vectors of several layers in one pass: vector `i` of layer `l` is `l * arms + i`.
+    /// Compares the vectors of several layers in one pass: vector `i` of layer `l` is
+    /// `l * arms + i`.
     pub fn compare_layers<'a>(&'a self, layers: usize, fill: &'a mut Fill<'a>) -> Vec<Comparison> {
         let terms = |layer: usize| {
             let at = move |i: usize| layer * self.arms + i;

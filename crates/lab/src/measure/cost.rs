@@ -1,4 +1,5 @@
-//! What one update needs in memory, per cut. Time is measured where there is a clock: in the binary.
+//! What one update needs in memory, per cut. Time is measured where there is a clock: in the
+//! binary.
 
 use backcut_engine::{Cut, Model, Rollout, Workspace};
 use backcut_kernels::Real;
@@ -24,13 +25,16 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define(
         "cost",
         "cost.median-ms",
-        "median wall time of one update (sample, roll, backward, clip, step) over interleaved rounds",
+        "median wall time of one update (sample, roll, backward, clip, step) over interleaved \
+         rounds",
     ),
     define("cost", "cost.min-ms", "fastest of the same: what the machine can do when left alone"),
     define(
         "cost",
         "cost.instructions",
-        "instructions of one update; the note names tool and code path (`perf stat, user mode`: the difference of two runs of different length; `callgrind`: the update alone, on a processor without AVX-512). Only counts with the same note compare",
+        "instructions of one update; the note names tool and code path (`perf stat, user mode`: \
+         the difference of two runs of different length; `callgrind`: the update alone, on a \
+         processor without AVX-512). Only counts with the same note compare",
     ),
 ];
 

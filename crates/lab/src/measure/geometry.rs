@@ -1,8 +1,8 @@
 //! Length and direction of one vector against another, whole and by parameter group.
 //!
-//! Squares are summed in `f64` by the kernels' ordered reductions. A difference is formed before it is
-//! squared, so two vectors that agree in every bit are at distance exactly 0. A ratio with a zero
-//! denominator has no value and says why.
+//! Squares are summed in `f64` by the kernels' ordered reductions. A difference is formed before it
+//! is squared, so two vectors that agree in every bit are at distance exactly 0. A ratio with a
+//! zero denominator has no value and says why.
 
 use backcut_kernels::{Real, reduce};
 

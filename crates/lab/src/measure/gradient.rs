@@ -1,9 +1,9 @@
 //! The gradient layer: what a cut does to the gradient, before any optimizer.
 //!
 //! Every cut is compared with FF, and a cut that detaches memory under limited physical credit also
-//! with the cut of its own credit that keeps memory (`KD vs KF`). Beside lengths and directions stand
-//! the paths behind them: contributions by age, the resultant of the losses' own gradients, and how
-//! strongly an action moves the parameters.
+//! with the cut of its own credit that keeps memory (`KD vs KF`). Beside lengths and directions
+//! stand the paths behind them: contributions by age, the resultant of the losses' own gradients,
+//! and how strongly an action moves the parameters.
 
 use backcut_engine::{Cut, StateCredit};
 use backcut_kernels::Real;
@@ -43,12 +43,14 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define(
         "gradient",
         "age.norm",
-        "norm of the contributions whose age (steps between loss and action) lies in the bin; memory-detached cuts only",
+        "norm of the contributions whose age (steps between loss and action) lies in the bin; \
+         memory-detached cuts only",
     ),
     define(
         "gradient",
         "age.reach",
-        "norm of the sum of all contributions up to this age: the gradient against backward distance",
+        "norm of the sum of all contributions up to this age: the gradient against backward \
+         distance",
     ),
     define(
         "gradient",
@@ -63,7 +65,8 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define(
         "gradient",
         "seed.resultant",
-        "|sum_t g_t| / sum_t |g_t| with g_t = D^-1 dl_t/ds_t, memory detached; median over trajectories",
+        "|sum_t g_t| / sum_t |g_t| with g_t = D^-1 dl_t/ds_t, memory detached; median over \
+         trajectories",
     ),
     define(
         "gradient",
@@ -75,7 +78,8 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
 /// How much of the gradient layer to measure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GradientOptions {
-    /// Batches: the next one and those after it, at the same parameters. More than one gives medians.
+    /// Batches: the next one and those after it, at the same parameters. More than one gives
+    /// medians.
     pub windows: usize,
     /// Cuts whose gradients are split by age; an error if one of them keeps memory.
     pub ages: Vec<Cut>,

@@ -1,9 +1,9 @@
 //! Whether the losses of a rollout pull the same way.
 //!
-//! The seed of a loss is `g_t = dl_t/ds_t`, what the loss of step `t` says of the state the step started
-//! from, with memory detached (`s_t` acts through its own token and action). In the system's units
-//! (`D_t^-1 g_t`) the resultant is `|sum of seeds| / sum of |seeds|`: 1 when all are aligned, 0 when they
-//! cancel. It is taken per trajectory; the median over the batch is reported.
+//! The seed of a loss is `g_t = dl_t/ds_t`, what the loss of step `t` says of the state the step
+//! started from, with memory detached (`s_t` acts through its own token and action). In the
+//! system's units (`D_t^-1 g_t`) the resultant is `|sum of seeds| / sum of |seeds|`: 1 when all are
+//! aligned, 0 when they cancel. It is taken per trajectory; the median over the batch is reported.
 
 use backcut_engine::StateJacobians;
 use backcut_kernels::Real;

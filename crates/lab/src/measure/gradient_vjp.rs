@@ -1,8 +1,8 @@
 //! How strongly the parameters move an action: Frobenius norms of `da_t/dtheta`, memory detached.
 //!
-//! One lane per entry of the action and trajectory, seeded at one step; credit is cut at states and at
-//! memory, so what remains is the step's own derivative. Five steps from the first to the last show
-//! whether it drifts along the rollout.
+//! One lane per entry of the action and trajectory, seeded at one step; credit is cut at states and
+//! at memory, so what remains is the step's own derivative. Five steps from the first to the last
+//! show whether it drifts along the rollout.
 
 use backcut_engine::{Cut, MemoryCredit, Seeds, StateCredit, Workspace};
 use backcut_kernels::{Real, reduce};

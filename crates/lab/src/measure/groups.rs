@@ -1,8 +1,8 @@
 //! Parameter groups: the parts in which a gradient or an update is reported.
 //!
-//! Groups follow from the parameters' names alone (`block0.w_k.weight` belongs to `block0.w_k`), so a
-//! user's own system has groups without declaring them. Numbered layers of a feed-forward and the norms
-//! of a block are one group each. Across blocks, groups of one kind (`w_v`) can be pooled.
+//! Groups follow from the parameters' names alone (`block0.w_k.weight` belongs to `block0.w_k`), so
+//! a user's own system has groups without declaring them. Numbered layers of a feed-forward and the
+//! norms of a block are one group each. Across blocks, groups of one kind (`w_v`) can be pooled.
 
 use std::ops::Range;
 
@@ -11,8 +11,9 @@ use backcut_engine::Layout;
 /// The name of the part that is everything.
 pub const ALL: &str = "all";
 
-/// The name of the part that no output sees: keys' biases, which shift all scores of a query alike. Its exact
-/// gradient is zero where nothing is cut, so its second moment is rounding, and `AdamW` makes steps of that.
+/// The name of the part that no output sees: keys' biases, which shift all scores of a query alike.
+/// Its exact gradient is zero where nothing is cut, so its second moment is rounding, and `AdamW`
+/// makes steps of that.
 pub const REDUNDANT: &str = "redundant";
 
 /// Whether a parameter is redundant: the bias of a projection whose name ends in `_k`.
@@ -71,7 +72,8 @@ pub fn groups(layout: &Layout) -> Vec<Group> {
     groups_by(parameters.map(|p| (p.name.as_str(), p.range())), &group_of)
 }
 
-/// The same, with redundant parameters in a group of their own at the end, which the whole leaves out.
+/// The same, with redundant parameters in a group of their own at the end, which the whole leaves
+/// out.
 pub fn groups_apart(layout: &Layout) -> Vec<Group> {
     let named = layout.parameters().iter().map(|p| (p.name.as_str(), p.range()));
     let (redundant, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| is_redundant(name));
@@ -90,7 +92,8 @@ pub(crate) fn whole_ranges(groups: &[Group]) -> Option<Vec<Range<usize>>> {
     Some(ranges)
 }
 
-/// The groups of any named tensors, in the order of their first ones; `group_of` names the group of each.
+/// The groups of any named tensors, in the order of their first ones; `group_of` names the group of
+/// each.
 pub fn groups_by<'a>(
     parameters: impl Iterator<Item = (&'a str, Range<usize>)>,
     group_of: &dyn Fn(&str) -> String,

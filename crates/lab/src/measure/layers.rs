@@ -1,10 +1,10 @@
-//! The same step at four layers: raw gradient, clipped gradient, applied update, and the counterfactual
-//! of an unclipped gradient that meets moments built from clipped ones.
+//! The same step at four layers: raw gradient, clipped gradient, applied update, and the
+//! counterfactual of an unclipped gradient that meets moments built from clipped ones.
 //!
 //! The applied update is the float difference `theta' - theta` that clipping by the global norm and
-//! the optimizer with its weight decay really make from the complete state, by the kernel that training
-//! steps with: every parameter by the rule of its own group.
-//! Nothing is stored: a layer's vectors are formed a tile at a time, while they are summed over.
+//! the optimizer with its weight decay really make from the complete state, by the kernel that
+//! training steps with: every parameter by the rule of its own group. Nothing is stored: a layer's
+//! vectors are formed a tile at a time, while they are summed over.
 
 use std::ops::Range;
 

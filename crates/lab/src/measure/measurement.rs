@@ -32,7 +32,8 @@ pub enum Measurement {
         /// The cuts; FF is always added as the reference.
         #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         cuts: Vec<Cut>,
-        /// Set parameters that no output sees (keys' biases) apart, as the part `redundant`; `all` is the rest.
+        /// Set parameters that no output sees (keys' biases) apart, as the part `redundant`; `all`
+        /// is the rest.
         #[serde(default, skip_serializing_if = "is_not")]
         apart: bool,
     },
@@ -59,7 +60,8 @@ pub enum Measurement {
     },
     /// Evaluation with the history of another trajectory of the panel.
     Donor {
-        /// Caches and registers that are the donor's, by the beginnings or ends of their dotted names [default: all].
+        /// Caches and registers that are the donor's, by the beginnings or ends of their dotted
+        /// names [default: all].
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         memories: Vec<String>,
     },

@@ -1,14 +1,15 @@
 //! Medians of many non-negative numbers.
 //!
-//! A median is a value of the list or the mean of two, so how it is found changes no bit. Neighbours in a
-//! sorted sample bracket it, found by counting what lies below them: counting runs at the pace of memory,
-//! selecting does not. What lies in the bracket, some of a hundred, is selected from.
+//! A median is a value of the list or the mean of two, so how it is found changes no bit.
+//! Neighbours in a sorted sample bracket it, found by counting what lies below them: counting runs
+//! at the pace of memory, selecting does not. What lies in the bracket, some of a hundred, is
+//! selected from.
 //!
-//! **More numbers than one keeps.** Bit patterns order as non-negative numbers do. So of a list that is too
-//! long to be kept a first look counts the patterns' upper halves, and a second look the lower halves of
-//! those whose upper half is a middle value's: the bits are those of sorting, in memory that does not grow
-//! with the list. We decided against an approximate median there: the same gradients would have other
-//! findings in a file than in memory.
+//! **More numbers than one keeps.** Bit patterns order as non-negative numbers do. So of a list
+//! that is too long to be kept a first look counts the patterns' upper halves, and a second look
+//! the lower halves of those whose upper half is a middle value's: the bits are those of sorting,
+//! in memory that does not grow with the list. We decided against an approximate median there: the
+//! same gradients would have other findings in a file than in memory.
 
 use std::ops::Range;
 
@@ -65,7 +66,8 @@ impl Select {
         }
     }
 
-    /// Keeps a bracket around the two middle values; returns how many values lie below it and in it.
+    /// Keeps a bracket around the two middle values; returns how many values lie below it and in
+    /// it.
     fn narrow(&mut self, values: &[f32]) -> (usize, usize) {
         let Self { kept, sample, .. } = self;
         let middle = values.len() / 2;
@@ -112,8 +114,8 @@ pub(crate) struct Medians {
 }
 
 impl Medians {
-    /// Begins with as many series. They are counted, and looked at twice, if all together have more than
-    /// `most` numbers.
+    /// Begins with as many series. They are counted, and looked at twice, if all together have more
+    /// than `most` numbers.
     pub fn begin(
         &mut self,
         parts: Vec<Vec<Range<usize>>>,
@@ -136,7 +138,8 @@ impl Medians {
         !self.counted.is_empty()
     }
 
-    /// Takes in the numbers of a stretch of a group, which `write` writes. Stretches come in their order.
+    /// Takes in the numbers of a stretch of a group, which `write` writes. Stretches come in their
+    /// order.
     pub fn put(
         &mut self,
         series: usize,

@@ -1,7 +1,7 @@
 //! The fixed panel under a forward of one's choice, in groups of rows that stay in the cache.
 //!
-//! A row's bits do not depend on the group it sits in, so trajectories may be regrouped freely: what is
-//! measured here agrees bit by bit with what training evaluates.
+//! A row's bits do not depend on the group it sits in, so trajectories may be regrouped freely:
+//! what is measured here agrees bit by bit with what training evaluates.
 
 use crate::training::{Panel, in_panel};
 use backcut_engine::{ForwardSpec, Model, Program, RollError, Rollout, Site};
@@ -80,8 +80,8 @@ pub(crate) fn evaluate(
     Ok(Panel::new(errors))
 }
 
-/// Rolls the whole panel under `spec`, group by group in the same storage; `see` gets the first row of
-/// each group and its rollout.
+/// Rolls the whole panel under `spec`, group by group in the same storage; `see` gets the first row
+/// of each group and its rollout.
 pub(crate) fn visit(
     subject: &Subject,
     model: &Model<f32>,
@@ -172,7 +172,8 @@ pub(crate) fn of_trajectories(error: RollError, rows: &[usize]) -> MeasureError 
     MeasureError::Panel(of_rows(error, rows))
 }
 
-/// One row of `[block][rows][width]` into one row of another such table; rows and place are given for each.
+/// One row of `[block][rows][width]` into one row of another such table; rows and place are given
+/// for each.
 fn copy(
     from: Option<&mut [f32]>,
     (from_rows, from_place): (usize, usize),

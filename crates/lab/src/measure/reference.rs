@@ -35,8 +35,8 @@ pub const DEFINITIONS: &[Definition] = &[
     ),
 ];
 
-/// The mean errors of policy and plain prediction, their ratio, and on how much of the panel the policy is
-/// better.
+/// The mean errors of policy and plain prediction, their ratio, and on how much of the panel the
+/// policy is better.
 pub fn reference(subject: &Subject) -> Result<Vec<Finding>, MeasureError> {
     let Some(reference) = subject.system.reference()? else {
         let what = "the system has no plain prediction to be compared with";

@@ -1,9 +1,9 @@
-//! Everything a measurement touches at one state, allocated once: model, rollout, and one workspace for
-//! all cuts.
+//! Everything a measurement touches at one state, allocated once: model, rollout, and one workspace
+//! for all cuts.
 //!
 //! One forward serves every cut. A panel of many states of one system uses one rig: setting a state
-//! copies its parameters, and a batch is rolled and differentiated into the same storage. Nothing is
-//! remembered from one state to the next, so the order of states changes no bit.
+//! copies its parameters, and a batch is rolled and differentiated into the same storage. Nothing
+//! is remembered from one state to the next, so the order of states changes no bit.
 
 use std::sync::OnceLock;
 
@@ -78,7 +78,8 @@ impl<'s, R: Real> Rig<'s, R> {
         })
     }
 
-    /// Sets redundant parameters apart: they are a group of their own, which no sum over everything holds.
+    /// Sets redundant parameters apart: they are a group of their own, which no sum over everything
+    /// holds.
     #[must_use]
     pub fn apart(mut self) -> Self {
         self.groups = groups_apart(self.system.program().layout());
@@ -194,8 +195,8 @@ impl<'s, R: Real> Rig<'s, R> {
         &self.plan
     }
 
-    /// All gradients against each other. Two layers of findings rest on these sums: they are kept until
-    /// the next batch is differentiated.
+    /// All gradients against each other. Two layers of findings rest on these sums: they are kept
+    /// until the next batch is differentiated.
     pub(crate) fn compared_gradients(&self) -> &Comparison {
         self.compared.get_or_init(|| self.plan.compare_gradients(&self.gradients()))
     }

@@ -44,8 +44,8 @@ pub enum Vector {
     Gradient(usize),
 }
 
-/// Where vectors come from. Every vector is asked for from its start to its end, one stretch after the other,
-/// as often as there are passes.
+/// Where vectors come from. Every vector is asked for from its start to its end, one stretch after
+/// the other, as often as there are passes.
 pub trait Source<R: Real> {
     /// Writes a range of a vector.
     fn read(

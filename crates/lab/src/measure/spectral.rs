@@ -1,6 +1,7 @@
-//! The 2-norm of a small matrix: the square root of the largest eigenvalue of `M^T M`, by cyclic Jacobi
-//! rotations in a fixed order. A library's singular values would do, but their bits follow the
-//! machine's vector width; a norm needs forty lines and no power iteration that stalls on close values.
+//! The 2-norm of a small matrix: the square root of the largest eigenvalue of `M^T M`, by cyclic
+//! Jacobi rotations in a fixed order. A library's singular values would do, but their bits follow
+//! the machine's vector width; a norm needs forty lines and no power iteration that stalls on close
+//! values.
 
 /// Sweeps before giving up; ten suffice for any matrix of this size.
 const SWEEPS: usize = 60;

@@ -1,7 +1,8 @@
 //! From several windows or states to one: medians with their 16th and 84th percentiles.
 //!
-//! A finding of the summary keeps its quantity's name for the median and adds `.p16` and `.p84`. Where a
-//! value is undefined somewhere, the note says in how many of them: nothing is left out silently.
+//! A finding of the summary keeps its quantity's name for the median and adds `.p16` and `.p84`.
+//! Where a value is undefined somewhere, the note says in how many of them: nothing is left out
+//! silently.
 
 use backcut_stats::quantile::quantiles;
 

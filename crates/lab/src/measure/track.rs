@@ -1,4 +1,5 @@
-//! Values along single trajectories of the panel: what a picture of a flight or a voyage is drawn from.
+//! Values along single trajectories of the panel: what a picture of a flight or a voyage is drawn
+//! from.
 
 use crate::measure::define::{Definition, define};
 use crate::measure::error::MeasureError;
@@ -10,11 +11,12 @@ use crate::measure::subject::Subject;
 pub const DEFINITIONS: &[Definition] = &[define(
     "track",
     "track.value",
-    "a column of a state, an input or a tap at step t of one trajectory of the panel (part NAME[COLUMN], row R, t=T)",
+    "a column of a state, an input or a tap at step t of one trajectory of the panel (part \
+     NAME[COLUMN], row R, t=T)",
 )];
 
-/// What the states, inputs or taps `values` hold along the trajectories `rows` of the panel, of each its first
-/// `columns`, or all.
+/// What the states, inputs or taps `values` hold along the trajectories `rows` of the panel, of
+/// each its first `columns`, or all.
 pub fn track(
     subject: &Subject,
     values: &[String],

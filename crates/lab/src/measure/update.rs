@@ -1,8 +1,8 @@
 //! The update layer: what the optimizer makes of the cuts' gradients at a complete state.
 //!
-//! Differences between cuts are followed from the raw gradient through the clip of its global norm to
-//! the update that is really applied. A single step says what a cut would do *at the moment of switching*:
-//! the moments were built under the cut that trained the state.
+//! Differences between cuts are followed from the raw gradient through the clip of its global norm
+//! to the update that is really applied. A single step says what a cut would do *at the moment of
+//! switching*: the moments were built under the cut that trained the state.
 
 use crate::training::{Optimizer, State};
 use backcut_kernels::Real;
@@ -48,7 +48,8 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "applied.norm",
-        "|U|, U = theta' - theta as clip, optimizer and weight decay really make it from this state",
+        "|U|, U = theta' - theta as clip, optimizer and weight decay really make it from this \
+         state",
     ),
     define("update", "applied.ratio", "|U| / |U_FF|"),
     define("update", "applied.difference", "|U - U_FF| / |U_FF|; for the whole it is d_U"),
@@ -64,17 +65,20 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "applied.sign-cosine",
-        "cosine with sign(g) of the direction after the step: mhat / (sqrt(vhat) + eps) of Adam and AdamW, the velocity of SGD; g with its weight decay where that is added to it",
+        "cosine with sign(g) of the direction after the step: mhat / (sqrt(vhat) + eps) of Adam \
+         and AdamW, the velocity of SGD; g with its weight decay where that is added to it",
     ),
     define(
         "update",
         "applied.saturated",
-        "share of weights whose |mhat| / sqrt(vhat) after the step is above 0.9 of the limit of a gradient that dominates both moments",
+        "share of weights whose |mhat| / sqrt(vhat) after the step is above 0.9 of the limit of a \
+         gradient that dominates both moments",
     ),
     define(
         "update",
         "unclipped.norm",
-        "norm of the update if this one gradient were not clipped; moments from clipped history, so not training without clipping",
+        "norm of the update if this one gradient were not clipped; moments from clipped history, \
+         so not training without clipping",
     ),
     define("update", "unclipped.ratio", "as applied.ratio, unclipped into clipped history"),
     define(
@@ -110,28 +114,33 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define(
         "update",
         "moment.scale",
-        "median over the part's weights of sqrt(vhat), the bias-corrected second moment before the update",
+        "median over the part's weights of sqrt(vhat), the bias-corrected second moment before the \
+         update",
     ),
     define(
         "update",
         "moment.cosine",
-        "cosine of g / (sqrt(vhat) + eps) with g_FF scaled alike, vhat before the update; weights whose history is all but zero (b_K under FF) rule the whole",
+        "cosine of g / (sqrt(vhat) + eps) with g_FF scaled alike, vhat before the update; weights \
+         whose history is all but zero (b_K under FF) rule the whole",
     ),
     define(
         "update",
         "rho.median",
-        "median over the part's weights of rho = |kappa g| / (sqrt(vhat) + eps), vhat before the update; undefined at update 1",
+        "median over the part's weights of rho = |kappa g| / (sqrt(vhat) + eps), vhat before the \
+         update; undefined at update 1",
     ),
     define("update", "rho.above-one", "share of the part's weights with rho > 1"),
     define(
         "update",
         "added.ratio",
-        "median of |kappa (g_F_SG - g_FD)| / (sqrt(vhat) + eps), kappa of F_SG; w_k and w_v pool the blocks",
+        "median of |kappa (g_F_SG - g_FD)| / (sqrt(vhat) + eps), kappa of F_SG; w_k and w_v pool \
+         the blocks",
     ),
     define(
         "update",
         "placement.spearman",
-        "Spearman correlation over states of applied.placement with added.ratio of w_v; descriptive",
+        "Spearman correlation over states of applied.placement with added.ratio of w_v; \
+         descriptive",
     ),
 ];
 

@@ -1,11 +1,12 @@
-//! Across states: does the placement of a cut move the update more where the history kept `W_V` quiet?
+//! Across states: does the placement of a cut move the update more where the history kept `W_V`
+//! quiet?
 
 use backcut_stats::correlation::spearman;
 
 use crate::measure::finding::{Finding, Of};
 
-/// Spearman's correlation, over states, between the placements' difference in applied updates and the
-/// added `W_V` gradient relative to the second moment's scale. One finding per pair of cuts.
+/// Spearman's correlation, over states, between the placements' difference in applied updates and
+/// the added `W_V` gradient relative to the second moment's scale. One finding per pair of cuts.
 pub fn placement_follows_history(states: &[Vec<Finding>]) -> Vec<Finding> {
     const NAME: &str = "placement.spearman";
     let value = |findings: &[Finding], quantity: &str, pair: &Of, part: &str| {

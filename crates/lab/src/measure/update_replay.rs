@@ -9,8 +9,8 @@ use crate::measure::layers::stretches;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;
 
-/// The fingerprint of the parameters after the update that follows a subject's state under `cut`, as the
-/// log of a run records it. The rig must hold the cut.
+/// The fingerprint of the parameters after the update that follows a subject's state under `cut`,
+/// as the log of a run records it. The rig must hold the cut.
 pub fn replayed_hash(rig: &mut Rig<f32>, subject: &Subject, cut: Cut) -> Result<u64, MeasureError> {
     let Some(index) = rig.find(cut) else {
         return Err(MeasureError::Unfit(format!("the rig was not made for {cut}")));

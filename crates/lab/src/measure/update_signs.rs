@@ -1,8 +1,8 @@
-//! Sums of gradients against the optimizer's memory: scaled products with FF, and the optimizer's direction
-//! against the sign.
+//! Sums of gradients against the optimizer's memory: scaled products with FF, and the optimizer's
+//! direction against the sign.
 //!
-//! These sums run through a group in plain sequence. One of them waits for its own additions most of the
-//! time, so those of all cuts run side by side, over tiles that stay in the first cache.
+//! These sums run through a group in plain sequence. One of them waits for its own additions most
+//! of the time, so those of all cuts run side by side, over tiles that stay in the first cache.
 
 use crate::training::Rule;
 use backcut_kernels::optim::history;
@@ -23,7 +23,8 @@ pub(crate) const TILE: usize = 128;
 enum What {
     /// `|w g|^2` and `(w g) . (w g_FF)` with `w = 1 / (sqrt(vhat) + eps)`.
     Scaled,
-    /// `sign(g) . d` and `|d|^2` of the direction `d` that makes a layer's update, and its clipping factor.
+    /// `sign(g) . d` and `|d|^2` of the direction `d` that makes a layer's update, and its clipping
+    /// factor.
     Sign(Layer, f64, Direction),
 }
 
@@ -97,8 +98,8 @@ impl Signs {
         Self { groups: groups.to_vec(), cuts, rows, rule, eps, why, is_decay_coupled }
     }
 
-    /// Takes in a stretch of at most [`TILE`] weights of a group, which come in their order. `seen` is asked for the
-    /// clipped gradient of a cut with its decay where the rule sees that.
+    /// Takes in a stretch of at most [`TILE`] weights of a group, which come in their order. `seen`
+    /// is asked for the clipped gradient of a cut with its decay where the rule sees that.
     pub fn take<'g, R: Real>(
         &mut self,
         group: usize,
@@ -166,8 +167,8 @@ impl Signs {
         parts.zip(sums).map(report).collect()
     }
 
-    /// How much the optimizer's direction, after the step, is the sign of the gradient. Nothing for a layer that
-    /// a cut does not have.
+    /// How much the optimizer's direction, after the step, is the sign of the gradient. Nothing for
+    /// a layer that a cut does not have.
     pub fn directions(&self, cut: usize, layer: Layer) -> Vec<Finding> {
         let is = |what| matches!(what, What::Sign(of, ..) if of == layer);
         let Some(row) = self.find(cut, is) else { return Vec::new() };
@@ -237,7 +238,8 @@ mod tests {
 
     #[test]
     fn a_direction_along_the_sign_has_cosine_one() {
-        // sign(g) . d and |d|^2 for three gradients of any size and directions of 0.5 along their signs.
+        // sign(g) . d and |d|^2 for three gradients of any size and directions of 0.5 along their
+        // signs.
         let sign = Sign { dot: 1.5, square: 0.75, nonzero: 3, ..Sign::default() };
         assert_eq!(sign.cosine(), Some(1.0));
         assert_eq!(Sign::default().cosine(), None);

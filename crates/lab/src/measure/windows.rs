@@ -1,8 +1,9 @@
-//! The gradient layer trajectory by trajectory, on the panel: what single windows say, how they agree, and
-//! how far that depends on which segments were looked at.
+//! The gradient layer trajectory by trajectory, on the panel: what single windows say, how they
+//! agree, and how far that depends on which segments were looked at.
 //!
-//! Trajectories of one segment (the system names them) are no independent witnesses. Intervals therefore
-//! resample whole segments within their strata; a system that names none has a segment per trajectory.
+//! Trajectories of one segment (the system names them) are no independent witnesses. Intervals
+//! therefore resample whole segments within their strata; a system that names none has a segment
+//! per trajectory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +40,8 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "windows",
         "windows.depth",
-        "|g_FF - g_FD| / |g_FF| - |g_KF - g_KD| / |g_KF|: what physical depth adds to the effect of the memory cut",
+        "|g_FF - g_FD| / |g_FF| - |g_KF - g_KD| / |g_KF|: what physical depth adds to the effect \
+         of the memory cut",
     ),
     define(
         "windows",
@@ -135,8 +137,8 @@ fn renamed(finding: Finding, quantity: &str) -> Finding {
     Finding { quantity: quantity.to_owned(), ..finding }
 }
 
-/// Trajectories by segment, within strata. A stratum with a single segment would never vary: all of these
-/// are one stratum.
+/// Trajectories by segment, within strata. A stratum with a single segment would never vary: all of
+/// these are one stratum.
 fn units(system: &dyn System<f32>, rows: &[usize]) -> Units {
     let labels = rows.iter().map(|&row| {
         let own = || (String::new(), format!("{row}"));

@@ -1,9 +1,9 @@
 //! Everything that continues a run, in one safetensors file.
 //!
-//! Tensors `param/NAME`, and what the optimizer's rule remembers under its own names, as `moment1/NAME` and
-//! `moment2/NAME` (f32, row-major, `in x out` for a linear site). Format 1 knows AdamW with a clip and nothing else, and is still
-//! written for it; format 2 is that of every other optimizer.
-//! The metadata has one key, `backcut`, whose value is the JSON of a [`Header`].
+//! Tensors `param/NAME`, and what the optimizer's rule remembers under its own names, as
+//! `moment1/NAME` and `moment2/NAME` (f32, row-major, `in x out` for a linear site). Format 1 knows
+//! AdamW with a clip and nothing else, and is still written for it; format 2 is that of every other
+//! optimizer. The metadata has one key, `backcut`, whose value is the JSON of a [`Header`].
 //!
 //! Reading trusts nothing: lengths are compared with the file's size before anything is allocated,
 //! the header is understood before the tensors are read, and a digest covers all of it.

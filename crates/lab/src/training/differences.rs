@@ -9,8 +9,9 @@ const LONGEST: usize = 100;
 /// Items of a list that are named.
 const NAMED: usize = 6;
 
-/// Where two JSON values differ: `path: ours asked for, theirs there`, one line each. Lists of things with names are
-/// compared name by name, lists of numbers and words by what was added and what is gone.
+/// Where two JSON values differ: `path: ours asked for, theirs there`, one line each. Lists of
+/// things with names are compared name by name, lists of numbers and words by what was added and
+/// what is gone.
 pub fn differences(ours: &Value, theirs: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     collect("", Some(ours), Some(theirs), &mut lines);
@@ -67,7 +68,8 @@ fn lists(path: &str, ours: &[Value], theirs: &[Value], lines: &mut Vec<String>) 
     }
 }
 
-/// The items of a list by their names, if all have different ones: `{"name": ...}` or `["name", ...]`.
+/// The items of a list by their names, if all have different ones: `{"name": ...}` or
+/// `["name", ...]`.
 fn names(list: &[Value]) -> Option<Vec<(&str, &Value)>> {
     let named: Vec<(&str, &Value)> = list
         .iter()

@@ -1,7 +1,7 @@
 //! The fixed panel: forward only, in groups of rows, one error per trajectory.
 //!
-//! A row's bits do not depend on its group, so the size of a group is a matter of speed alone; the system
-//! chooses it.
+//! A row's bits do not depend on its group, so the size of a group is a matter of speed alone; the
+//! system chooses it.
 
 use backcut_engine::{ForwardError, Model, RollError, Rollout};
 use backcut_kernels::{Real, reduce};

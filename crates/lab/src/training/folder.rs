@@ -1,7 +1,7 @@
 //! The folder of a run: which file is called what, and how a saved run is read back.
 //!
-//! `backcut train` keeps a run in such a folder; a study keeps the saved state of an unfinished unit in
-//! one, and what lies beside a finished unit's record in another.
+//! `backcut train` keeps a run in such a folder; a study keeps the saved state of an unfinished
+//! unit in one, and what lies beside a finished unit's record in another.
 
 use std::borrow::Cow;
 use std::fs;
@@ -191,8 +191,8 @@ impl Folder {
         Ok(None)
     }
 
-    /// Removes what killed writers left half written. For whoever holds the folder's lock: nobody else
-    /// writes here then.
+    /// Removes what killed writers left half written. For whoever holds the folder's lock: nobody
+    /// else writes here then.
     pub(crate) fn sweep(&self) {
         let own = ["config.json", "checkpoint", "log.bin", "panels.csv"];
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {

@@ -8,7 +8,8 @@
 //! | then, per record | update u64; loss, raw norm, clipped norm, clipping factor f64; parameter hash u64; mean panel error f64, NaN where the panel was not evaluated |
 //!
 //! All little endian. The file is only ever appended to. A kill can leave part of a record at its
-//! end: readers ignore it, and a resumed run cuts the file back to the checkpoint it continues from.
+//! end: readers ignore it, and a resumed run cuts the file back to the checkpoint it continues
+//! from.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -125,8 +126,8 @@ pub fn read(path: &Path) -> Result<Vec<Record>, LogError> {
     parse(&bytes).map_err(|what| LogError::Format { path: path.to_owned(), what })
 }
 
-/// The records that lead from update `start` to `update`, whose parameters hash to `hash`; what reaches
-/// further is dropped. `path` is for messages.
+/// The records that lead from update `start` to `update`, whose parameters hash to `hash`; what
+/// reaches further is dropped. `path` is for messages.
 pub fn leading_to(
     path: &Path,
     mut records: Vec<Record>,

@@ -1,7 +1,8 @@
 //! Training through known dynamics, to the same bits every time.
 //!
-//! **Does**: turns batches into updates under a cut (clip by the global norm, optimizer), evaluates the
-//! fixed panel, keeps checkpoints and logs, and continues a killed run as if nothing had happened.
+//! **Does**: turns batches into updates under a cut (clip by the global norm, optimizer), evaluates
+//! the fixed panel, keeps checkpoints and logs, and continues a killed run as if nothing had
+//! happened.
 //!
 //! **Refuses**: to know a system (it sees [`backcut_systems::System`]), to read a clock or an
 //! environment variable, to retry, patch or drop an update that failed.

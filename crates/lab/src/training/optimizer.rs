@@ -1,9 +1,9 @@
-//! Clipping by the global norm and the optimizer's step as pure functions, and the fused step that training
-//! takes.
+//! Clipping by the global norm and the optimizer's step as pure functions, and the fused step that
+//! training takes.
 //!
-//! The update `U = theta' - theta` is a value of its own: it is what the second layer of measurement
-//! looks at. Training never forms it; [`step_in_place`] does the same arithmetic in one pass, and a
-//! test holds the two to the same bits.
+//! The update `U = theta' - theta` is a value of its own: it is what the second layer of
+//! measurement looks at. Training never forms it; [`step_in_place`] does the same arithmetic in one
+//! pass, and a test holds the two to the same bits.
 
 pub use backcut_engine::{Moments, Stretch};
 use backcut_kernels::optim::rule;

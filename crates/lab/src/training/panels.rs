@@ -1,8 +1,8 @@
 //! Per-trajectory errors of a run's evaluations: `panels.csv`, columns `update,trajectory,error`.
 //!
-//! The file is small (256 lines per evaluation), so it is rewritten whole at every evaluation; there
-//! is nothing to repair after a kill. Errors are printed with the fewest digits that read back to the
-//! same bits.
+//! The file is small (256 lines per evaluation), so it is rewritten whole at every evaluation;
+//! there is nothing to repair after a kill. Errors are printed with the fewest digits that read
+//! back to the same bits.
 
 use std::fmt::Write;
 use std::path::Path;

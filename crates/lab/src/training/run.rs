@@ -1,4 +1,5 @@
-//! A run in a folder: train, log, evaluate, save; after a kill at any instant, continue to the same bits.
+//! A run in a folder: train, log, evaluate, save; after a kill at any instant, continue to the same
+//! bits.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,11 +1,13 @@
 //! One source learning under one cut: sample, roll, differentiate, clip, step.
 //!
 //! A [`Trainer`] owns everything an update touches and allocates it once. Whatever continues a run
-//! is a [`State`]; batches are a function of (seed, stream, update), so there is no generator to save.
+//! is a [`State`]; batches are a function of (seed, stream, update), so there is no generator to
+//! save.
 //!
 //! Only the loss and the norm are checked for finiteness while training. When one of them is not
 //! finite, the same pass runs again with every value watched (by determinism it meets the same
-//! numbers), and the error names where the first bad one appeared. The parameters stay as they were.
+//! numbers), and the error names where the first bad one appeared. The parameters stay as they
+//! were.
 
 use std::borrow::Cow;
 

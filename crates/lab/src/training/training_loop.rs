@@ -1,8 +1,9 @@
 //! The training loop, once: update, evaluate where that is due, remember both.
 //!
-//! A [`Training`] is an iterator over the updates of a configured run. It knows no folder and no clock:
-//! whoever drives it decides what is saved where and when (`backcut train` in [`crate::training::run`], studies
-//! in their store), from [`Training::snapshot`], and takes it up again with [`Training::resume`].
+//! A [`Training`] is an iterator over the updates of a configured run. It knows no folder and no
+//! clock: whoever drives it decides what is saved where and when (`backcut train` in
+//! [`crate::training::run`], studies in their store), from [`Training::snapshot`], and takes it up
+//! again with [`Training::resume`].
 
 use backcut_systems::System;
 

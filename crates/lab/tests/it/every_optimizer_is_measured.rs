@@ -1,4 +1,5 @@
-//! The update layer measures what each optimizer really applies, and says so where it has no such thing.
+//! The update layer measures what each optimizer really applies, and says so where it has no such
+//! thing.
 
 use backcut_engine::Cut;
 use backcut_kernels::hash;

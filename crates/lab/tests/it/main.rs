@@ -1,4 +1,5 @@
-//! One binary for all properties of the measurements: generic code is compiled once, not once per file.
+//! One binary for all properties of the measurements: generic code is compiled once, not once per
+//! file.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Interventions on systems that are no quadrotor: a policy that fails without its memory, averages, other probes.
+//! Interventions on systems that are no quadrotor: a policy that fails without its memory,
+//! averages, other probes.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,5 @@
-//! A replayed update is training's own, bit by bit, whatever the cut and whether or not it was clipped.
+//! A replayed update is training's own, bit by bit, whatever the cut and whether or not it was
+//! clipped.
 
 use crate::common::{quadrotor, subject, trained, value, with_clip};
 use backcut_engine::Cut;

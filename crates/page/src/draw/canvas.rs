@@ -47,8 +47,8 @@ impl Canvas {
         self.body.push_str("\"/>\n");
     }
 
-    /// A line through points whose values a pointer finds along its whole length: `name` says what they are, and every
-    /// point brings its own place along the bottom and its value in words.
+    /// A line through points whose values a pointer finds along its whole length: `name` says what
+    /// they are, and every point brings its own place along the bottom and its value in words.
     pub fn curve(
         &mut self,
         class: &str,
@@ -120,7 +120,8 @@ impl Canvas {
         );
     }
 
-    /// Small marks behind the means, each with its value for a pointer; `what` they are is said once.
+    /// Small marks behind the means, each with its value for a pointer; `what` they are is said
+    /// once.
     pub fn dots(
         &mut self,
         series: Series,
@@ -136,7 +137,8 @@ impl Canvas {
         self.body.push_str("</g>\n");
     }
 
-    /// A mark that a keyboard can reach, with its value in words; a page's script names it to those who do not see it.
+    /// A mark that a keyboard can reach, with its value in words; a page's script names it to those
+    /// who do not see it.
     pub fn mark(&mut self, series: Series, x: f64, y: f64, open: bool, value: &str) {
         let value = xml(value);
         let index = series.index();
@@ -148,7 +150,8 @@ impl Canvas {
         );
     }
 
-    /// Equal cells with their upper left corners at these places, `inset` smaller on every side, as one shape with one text.
+    /// Equal cells with their upper left corners at these places, `inset` smaller on every side, as
+    /// one shape with one text.
     pub fn cells(
         &mut self,
         series: Series,
@@ -175,27 +178,31 @@ impl Canvas {
         self.body.push_str("\"/>\n");
     }
 
-    /// A mark that moves along points again and again, in so many seconds; where nothing moves it stays at the last one.
+    /// A mark that moves along points again and again, in so many seconds; where nothing moves it
+    /// stays at the last one.
     pub fn mover(&mut self, series: Series, points: &[(f64, f64)], seconds: f64) {
         let Some((x, y)) = points.last() else { return };
         let places: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
         let _ = writeln!(
             self.body,
-            "<path class=\"f{} rim\" transform=\"translate({x:.1} {y:.1})\" d=\"{}\"><animateTransform \
-             attributeName=\"transform\" type=\"translate\" dur=\"{seconds:.1}s\" repeatCount=\"indefinite\" values=\"{}\"/></path>",
+            "<path class=\"f{} rim\" transform=\"translate({x:.1} {y:.1})\" \
+             d=\"{}\"><animateTransform attributeName=\"transform\" type=\"translate\" \
+             dur=\"{seconds:.1}s\" repeatCount=\"indefinite\" values=\"{}\"/></path>",
             series.index(),
             series.shape(0.0, 0.0, 4.6),
             places.join(";")
         );
     }
 
-    /// A short horizontal bar, with its interval as a thin line through it, and its value for a pointer.
+    /// A short horizontal bar, with its interval as a thin line through it, and its value for a
+    /// pointer.
     pub fn tick(&mut self, x: f64, y: f64, ends: Option<[f64; 2]>, value: &str) {
         let (grey, value) = (Series::GREY.index(), xml(value));
         if let Some([low, high]) = ends {
             let _ = writeln!(
                 self.body,
-                "<path class=\"s{grey} fine\" data-v=\"{value}\" d=\"M{:.1} {low:.1}h5m-2.5 0V{high:.1}m-2.5 0h5\"/>",
+                "<path class=\"s{grey} fine\" data-v=\"{value}\" d=\"M{:.1} {low:.1}h5m-2.5 \
+                 0V{high:.1}m-2.5 0h5\"/>",
                 x - 2.5
             );
         }
@@ -210,7 +217,8 @@ impl Canvas {
     pub fn interval(&mut self, series: Series, x: f64, low: f64, high: f64) {
         let _ = writeln!(
             self.body,
-            "<path class=\"s{} bar\" d=\"M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h5M{:.1} {high:.1}h5\"/>",
+            "<path class=\"s{} bar\" d=\"M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h5M{:.1} \
+             {high:.1}h5\"/>",
             series.index(),
             x - 2.5,
             x - 2.5

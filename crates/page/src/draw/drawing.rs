@@ -75,7 +75,8 @@ impl Key {
                 "band veil" => {
                     let top = y - 4.0;
                     return format!(
-                        "<rect class=\"band veil\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"18\" height=\"8\"/>\n"
+                        "<rect class=\"band veil\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"18\" \
+                         height=\"8\"/>\n"
                     );
                 }
                 "tick" => {
@@ -123,7 +124,8 @@ impl Drawing {
             for key in &self.legend {
                 let _ = write!(
                     html,
-                    "<li><svg viewBox=\"0 0 18 12\" width=\"18\" height=\"12\" aria-hidden=\"true\">{}</svg>{}</li>",
+                    "<li><svg viewBox=\"0 0 18 12\" width=\"18\" height=\"12\" \
+                     aria-hidden=\"true\">{}</svg>{}</li>",
                     key.swatch(0.0, 6.0).trim_end(),
                     xml(&key.label)
                 );
@@ -134,13 +136,15 @@ impl Drawing {
         let by3 = if self.columns() == 3 { " by3" } else { "" };
         let _ = writeln!(
             html,
-            "<div class=\"panels{by3}\" tabindex=\"0\" role=\"group\" aria-label=\"{}; arrow keys go through its values\">",
+            "<div class=\"panels{by3}\" tabindex=\"0\" role=\"group\" aria-label=\"{}; arrow keys \
+             go through its values\">",
             xml(&self.title)
         );
         for panel in &self.panels {
             let _ = writeln!(
                 html,
-                "<svg class=\"panel\" viewBox=\"0 0 {PANEL_WIDTH} {:.1}\" role=\"group\" aria-label=\"{}\"><desc>{}</desc>\n{}</svg>",
+                "<svg class=\"panel\" viewBox=\"0 0 {PANEL_WIDTH} {:.1}\" role=\"group\" \
+                 aria-label=\"{}\"><desc>{}</desc>\n{}</svg>",
                 panel.height,
                 xml(&panel.title),
                 xml(&self.alt),
@@ -189,9 +193,10 @@ impl Drawing {
             y += 14.0;
         }
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {y:.1}\" width=\"{width:.1}\" height=\"{y:.1}\" role=\"img\">\n\
-             <title>{}</title>\n<desc>{}</desc>\n<style>{}</style>\n\
-             <rect class=\"paper\" width=\"{width:.1}\" height=\"{y:.1}\"/>\n{body}{}</svg>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {y:.1}\" \
+             width=\"{width:.1}\" height=\"{y:.1}\" \
+             role=\"img\">\n<title>{}</title>\n<desc>{}</desc>\n<style>{}</style>\n<rect \
+             class=\"paper\" width=\"{width:.1}\" height=\"{y:.1}\"/>\n{body}{}</svg>\n",
             xml(&self.title),
             xml(&self.alt),
             rules(true),

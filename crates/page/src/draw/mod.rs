@@ -1,17 +1,19 @@
 //! Plain drawings as SVG: axes, points, intervals, rows, legends, one palette.
 //!
-//! **Does**: turns numbers and names into panels ([`Plot`] with axes, [`Rows`] with one named row per value) and panels into
-//! a [`Drawing`], for a page or on its own. The same numbers give the same bytes.
+//! **Does**: turns numbers and names into panels ([`Plot`] with axes, [`Rows`] with one named row
+//! per value) and panels into a [`Drawing`], for a page or on its own. The same numbers give the
+//! same bytes.
 //!
-//! **Refuses**: to compute what it draws, to load a font, a script or anything else, and to write a name that has not passed
-//! the one escape function.
+//! **Refuses**: to compute what it draws, to load a font, a script or anything else, and to write a
+//! name that has not passed the one escape function.
 //!
-//! **One design decision.** Shapes name their colour by class (`f1`, `s1`, `ink`, ...) and never by value. A page
-//! gives the classes its theme's colours through CSS variables, so one drawing serves light and dark; a
-//! drawing on its own carries the light theme's rules inside. Coordinates are written with one decimal.
+//! **One design decision.** Shapes name their colour by class (`f1`, `s1`, `ink`, ...) and never by
+//! value. A page gives the classes its theme's colours through CSS variables, so one drawing serves
+//! light and dark; a drawing on its own carries the light theme's rules inside. Coordinates are
+//! written with one decimal.
 //!
-//! Panels are 340 units wide, one column of a page or a phone's screen, with text of 10 to 11 units: they are
-//! legible without being enlarged, and a wide page lays several side by side.
+//! Panels are 340 units wide, one column of a page or a phone's screen, with text of 10 to 11
+//! units: they are legible without being enlarged, and a wide page lays several side by side.
 //!
 //! ```
 //! use backcut_page::draw::{Drawing, Key, Mark, Row, Rows, Series};

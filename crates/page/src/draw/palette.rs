@@ -1,12 +1,12 @@
-//! Colours that stay apart for colour-blind readers (after Okabe and Ito, moved apart in lightness), each with a shape of its
-//! own, and who gets which.
+//! Colours that stay apart for colour-blind readers (after Okabe and Ito, moved apart in
+//! lightness), each with a shape of its own, and who gets which.
 
 use std::fmt::Write as _;
 
 /// Who a mark belongs to; colour and shape both tell.
 ///
-/// The first round has one shape per colour; a further round moves every colour to the next shape and the next
-/// dashes, so that 36 names stay apart.
+/// The first round has one shape per colour; a further round moves every colour to the next shape
+/// and the next dashes, so that 36 names stay apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Series {
     colour: usize,
@@ -109,7 +109,8 @@ impl Series {
         path + "Z"
     }
 
-    /// The outline of a small mark around a point, in as few letters as it takes: a page has thousands of them.
+    /// The outline of a small mark around a point, in as few letters as it takes: a page has
+    /// thousands of them.
     pub fn small_shape(self, x: f64, y: f64) -> String {
         let (dx, dy, rest) = match (self.colour + self.round) % GIVEN {
             0 => (-1.9, 0.0, "a1.9 1.9 0 1 0 3.8 0a1.9 1.9 0 1 0-3.8 0"),
@@ -128,8 +129,8 @@ impl Series {
     }
 }
 
-/// Cuts have the same series wherever they are drawn. What limits physical credit has the colour of the cut that does not, and
-/// another shape.
+/// Cuts have the same series wherever they are drawn. What limits physical credit has the colour of
+/// the cut that does not, and another shape.
 const KNOWN: [(&str, Series); 8] = [
     ("FF", Series::BLUE),
     ("F_SG", Series::VERMILION),
@@ -141,8 +142,8 @@ const KNOWN: [(&str, Series); 8] = [
     ("KD", Series::PURPLE.relative(1)),
 ];
 
-/// The arm that a name says it is a variant of: a policy's cut (`gru-cut`), or a cut with limited physical credit
-/// (`K4_SG`, `K4_SEG-8`).
+/// The arm that a name says it is a variant of: a policy's cut (`gru-cut`), or a cut with limited
+/// physical credit (`K4_SG`, `K4_SEG-8`).
 fn relative_of(name: &str) -> Option<String> {
     if let Some(policy) = name.strip_suffix("-cut") {
         return Some(policy.to_owned());
@@ -161,15 +162,16 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Gives every name a series of its own, in the order in which they come: a name that is added behind the others
-    /// changes none of theirs. Names in `kept` have the series that stands there.
+    /// Gives every name a series of its own, in the order in which they come: a name that is added
+    /// behind the others changes none of theirs. Names in `kept` have the series that stands there.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>, kept: &[(&str, Series)]) -> Self {
         let mut given: Vec<(String, Series)> =
             kept.iter().map(|(name, series)| ((*name).to_owned(), *series)).collect();
         let mut free = (0..).map(Series::nth).filter(|s| kept.iter().all(|(_, k)| k != s));
         for name in names {
             if given.iter().all(|(known, _)| known != name) {
-                // Beyond 36 names colours repeat; with all of them kept there is nothing to wait for.
+                // Beyond 36 names colours repeat; with all of them kept there is nothing to wait
+                // for.
                 let next = if kept.len() < GIVEN * GIVEN { free.next() } else { None };
                 given.push((name.to_owned(), next.unwrap_or(Series::GREY)));
             }
@@ -177,8 +179,8 @@ impl Palette {
         Self { given }
     }
 
-    /// The same where cuts are among the names: a cut has its own series in every drawing, and an arm and its relative
-    /// share a colour.
+    /// The same where cuts are among the names: a cut has its own series in every drawing, and an
+    /// arm and its relative share a colour.
     pub fn of_arms<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
         let is_there = |(known, _): &&(&str, Series)| names.contains(known);
@@ -232,7 +234,8 @@ pub fn page_variables(dark: bool) -> String {
     css
 }
 
-/// The rules of the classes: by variable for a page, by the light theme's value for a drawing alone.
+/// The rules of the classes: by variable for a page, by the light theme's value for a drawing
+/// alone.
 pub fn rules(standalone: bool) -> String {
     let mut css = String::new();
     let value = |name: &str, light: &str| {
@@ -259,7 +262,8 @@ pub fn rules(standalone: bool) -> String {
         ".dot{fill-opacity:.38}.thin{stroke-opacity:.3;stroke-width:.8}.line{stroke-width:1.8}\
          .bar{stroke-width:1.6}.veil{fill-opacity:.35}.fine{stroke-width:1}\
          .t{font-size:10.5px}.h{font-size:11.5px;font-weight:600}.b{font-size:13px;font-weight:600}\
-         text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Liberation Sans\",Arial,sans-serif}",
+         text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Liberation \
+         Sans\",Arial,sans-serif}",
     );
     css
 }
@@ -291,7 +295,8 @@ mod tests {
         assert_eq!(many.series("a stranger"), Series::GREY);
     }
 
-    /// Lightness and opponent colours (CIE Lab) of a colour seen through a matrix that takes linear red, green and blue.
+    /// Lightness and opponent colours (CIE Lab) of a colour seen through a matrix that takes linear
+    /// red, green and blue.
     fn seen(hex: &str, eye: [[f64; 3]; 3]) -> [f64; 3] {
         let channel = |at: usize| {
             let part = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;

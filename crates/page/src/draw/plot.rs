@@ -142,7 +142,8 @@ impl Plot {
             Axis::Names(names) => {
                 let x = Scale::new([0.0, names.len() as f64], [left, right]);
                 let room = (right - left) / names.len().max(1) as f64;
-                // Where names would be cut to nothing, some are shown whole: the first, the last and steps between.
+                // Where names would be cut to nothing, some are shown whole: the first, the last
+                // and steps between.
                 let every = (NAME_ROOM / room).ceil().max(1.0) as usize;
                 let (last, room) = (names.len().saturating_sub(1), room * every as f64);
                 let shown = |i: usize| i == last || (i.is_multiple_of(every) && last - i >= every);
@@ -176,7 +177,8 @@ impl Plot {
         }
     }
 
-    /// The same for numbers along both sides, with the narrower range widened until a unit is as long across as it is up.
+    /// The same for numbers along both sides, with the narrower range widened until a unit is as
+    /// long across as it is up.
     pub fn to_scale(spec: &PlotSpec<'_>) -> Self {
         let Axis::Numbers(x) = spec.x else { return Self::new(spec) };
         let area = Self::new(spec);
@@ -221,8 +223,8 @@ impl Plot {
         self.published(x, value, None, what, unit);
     }
 
-    /// A value from elsewhere beside ours: a short bar with its interval, if it has one; a value beyond the panel is left
-    /// out, and an interval ends where the panel does.
+    /// A value from elsewhere beside ours: a short bar with its interval, if it has one; a value
+    /// beyond the panel is left out, and an interval ends where the panel does.
     pub fn published(
         &mut self,
         x: f64,

@@ -1,7 +1,7 @@
 //! A panel of named rows: what a forest of intervals and a list of values by name have in common.
 //!
-//! A row's name and its numbers stand above its marks, not beside them: a panel is as wide as a phone, and names of
-//! contrasts are long.
+//! A row's name and its numbers stand above its marks, not beside them: a panel is as wide as a
+//! phone, and names of contrasts are long.
 
 use crate::draw::PANEL_WIDTH;
 use crate::draw::canvas::{Anchor, Canvas};

@@ -6,7 +6,8 @@ use crate::report::escape::csv;
 use crate::report::estimate::Estimate;
 use crate::report::format::exact;
 
-/// Rows of `panel,series,condition,source,value,lower,upper,sources,unit`; a mean's source is `mean`.
+/// Rows of
+/// `panel,series,condition,source,value,lower,upper,sources,unit`; a mean's source is `mean`.
 #[derive(Clone, Debug)]
 pub struct Data {
     text: String,

@@ -1,10 +1,11 @@
 //! Quantities per source and their means, computed from the tables.
 //!
-//! This is where cells are found; the answers are [`backcut_stats::answers`]', so a figure's point and a
-//! study's decision mean the same thing. Families and decisions are read from the study's analysis,
-//! never made here.
+//! This is where cells are found; the answers are [`backcut_stats::answers`]', so a figure's point
+//! and a study's decision mean the same thing. Families and decisions are read from the study's
+//! analysis, never made here.
 //!
-//! A source that lacks a value is left out and named in the estimate; whoever shows the estimate shows that.
+//! A source that lacks a value is left out and named in the estimate; whoever shows the estimate
+//! shows that.
 
 use std::collections::BTreeMap;
 
@@ -86,8 +87,8 @@ impl Results {
         self.answers().mean(values, missing)
     }
 
-    /// What was measured, by source: rows of units that are done, at the last update measured; several
-    /// rows of one source (batches, windows) are averaged.
+    /// What was measured, by source: rows of units that are done, at the last update measured;
+    /// several rows of one source (batches, windows) are averaged.
     pub fn measured(&self, study: &str, pick: Pick<'_>, condition: &str) -> BTreeMap<String, f64> {
         let condition = canonical_condition(condition);
         let fits = |wanted: Option<&str>, found: Option<&str>| {

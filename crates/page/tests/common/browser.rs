@@ -28,7 +28,8 @@ pub const OVERLAPPING: &str = r"(() => {
     return found.slice(0, 5);
 })()";
 
-/// Cells of several words in columns too narrow for one, and tables that are wider than their place.
+/// Cells of several words in columns too narrow for one, and tables that are wider than their
+/// place.
 pub const CRAMPED: &str = r"(() => {
     const found = [];
     for (const cell of document.querySelectorAll('td')) {

@@ -71,11 +71,10 @@ pub fn write_study(folder: &Path, name: &str) {
             }
         }
     }
-    let analysis = "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size,exact_p,floor,agreeing,verdict,status,why,pointwise_lower,pointwise_upper\n\
-        price,steady price,[four at a time@2] - [whole path@2],positive,6,0.2,0.1,0.3,two-sided,0.05,2,0.03,0.03,6,supported,prespecified,frozen first,0.15,0.25\n\
-        price,small price,[four at a time@10] - [whole path@10],positive,6,0.001,-0.002,0.004,two-sided,0.05,2,0.7,0.03,4,unresolved,descriptive,,,\n";
+    let analysis = "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size,exact_p,floor,agreeing,verdict,status,why,pointwise_lower,pointwise_upper\nprice,steady price,[four at a time@2] - [whole path@2],positive,6,0.2,0.1,0.3,two-sided,0.05,2,0.03,0.03,6,supported,prespecified,frozen first,0.15,0.25\nprice,small price,[four at a time@10] - [whole path@10],positive,6,0.001,-0.002,0.004,two-sided,0.05,2,0.7,0.03,4,unresolved,descriptive,,,\n";
     let about = format!(
-        "{{\"study\":\"{name}\",\"title\":\"How far a pendulum looks back\",\"error\":\"mean squared angle\",\"unit\":\"rad^2\"}}"
+        "{{\"study\":\"{name}\",\"title\":\"How far a pendulum looks back\",\"error\":\"mean \
+         squared angle\",\"unit\":\"rad^2\"}}"
     );
     for (file, text) in [
         ("observations.csv", numbers.as_str()),

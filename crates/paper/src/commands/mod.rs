@@ -20,8 +20,8 @@ pub fn commands() -> [Extra; 7] {
     [
         Extra::new(
             "calibrate",
-            "Score candidate configurations of the quadrotor by what the paper publishes where nothing \
-             is cut",
+            "Score candidate configurations of the quadrotor by what the paper publishes where \
+             nothing is cut",
             calibrate::run,
         ),
         Extra::new(
@@ -37,7 +37,8 @@ pub fn commands() -> [Extra; 7] {
         .under("measure"),
         Extra::new(
             "orderings",
-            "Whether local scores say which graph persistent training prefers, from a study's tables",
+            "Whether local scores say which graph persistent training prefers, from a study's \
+             tables",
             orderings::run,
         )
         .under("measure"),
@@ -49,7 +50,8 @@ pub fn commands() -> [Extra; 7] {
         .under("measure"),
         Extra::new(
             "finding",
-            "What the paper's studies found here, in a few sentences, as Markdown on standard output",
+            "What the paper's studies found here, in a few sentences, as Markdown on standard \
+             output",
             finding,
         )
         .under("report")

@@ -70,8 +70,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if names == QUICK {
         outln!()?;
         outln!(
-            "Four sources are a look, not a test: the exact test cannot go below 0.125, so every row \
-             is descriptive. The paper's own budget: backcut reproduce --full"
+            "Four sources are a look, not a test: the exact test cannot go below 0.125, so every \
+             row is descriptive. The paper's own budget: backcut reproduce --full"
         )?;
     }
     let html = results.page(None).told_after("failed to ")?;

@@ -1,4 +1,5 @@
-//! Candidates by targets: how far each candidate is from what the paper publishes where nothing is cut.
+//! Candidates by targets: how far each candidate is from what the paper publishes where nothing is
+//! cut.
 
 use backcut_page::draw::{Anchor, Canvas, Drawing, Key, Panel, Scale, Series};
 use backcut_page::report::data::Data;
@@ -41,9 +42,9 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     Ok(Drawing {
         title: "Candidates by what is published of policies without a cut".into(),
         caption: format!(
-            "Study {STUDY}: each mark is a condition, its place the logarithm of ours by the paper's, candidates with the \
-             best score first; excesses, shares and spreads enter as one plus themselves. Scores, \
-             the root mean square over all cells: {}.{}",
+            "Study {STUDY}: each mark is a condition, its place the logarithm of ours by the \
+             paper's, candidates with the best score first; excesses, shares and spreads enter as \
+             one plus themselves. Scores, the root mean square over all cells: {}.{}",
             scores.join(", "),
             data.gap_sentence()
         ),

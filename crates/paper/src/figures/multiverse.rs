@@ -1,4 +1,5 @@
-//! Which claims hold in which universe, and for every claim its effects, sorted, with the choices beneath.
+//! Which claims hold in which universe, and for every claim its effects, sorted, with the choices
+//! beneath.
 
 use backcut_page::draw::{
     Anchor, Axis, Canvas, Drawing, Key, PANEL_WIDTH, Panel, Plot, PlotSpec, Series,
@@ -39,15 +40,20 @@ pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
     Ok(Drawing {
         title: "Which claims depend on what nobody published".into(),
         caption: format!(
-            "Study {STUDY}. First panel: a row per claim and a column per universe, those in which most claims hold at the \
-             left, with how often each claim holds at the right. Second: the choices that the same columns are made of. Then every \
-             claim's effect with its family's interval, the smallest first, and beneath each the choices of its universe, in black the one that moves the claim most. {}{}",
+            "Study {STUDY}. First panel: a row per claim and a column per universe, those in which \
+             most claims hold at the left, with how often each claim holds at the right. Second: \
+             the choices that the same columns are made of. Then every claim's effect with its \
+             family's interval, the smallest first, and beneath each the choices of its universe, \
+             in black the one that moves the claim most. {}{}",
             told(&all, &design),
             data.gap_sentence()
         ),
         legend: Fate::ALL.map(|fate| Key::mark(series(fate), fate.words())).to_vec(),
         panels,
-        alt: "Which claims hold in which universe, the choices of each universe, and every claim's effects in all of them.".into(),
+        alt:
+            "Which claims hold in which universe, the choices of each universe, and every claim's \
+              effects in all of them."
+                .into(),
         csv: data.csv(),
     })
 }

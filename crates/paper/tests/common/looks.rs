@@ -6,7 +6,8 @@ use std::path::Path;
 pub const CONDITIONS: [&str; 3] = ["0.05", "0.20", "hidden"];
 pub const STEPS: usize = 4;
 
-/// A reference along the first axis, FF beside it and F_SG farther away: `0.1` and `0.2` m at every step.
+/// A reference along the first axis, FF beside it and F_SG farther away: `0.1` and `0.2` m at every
+/// step.
 pub fn write_looks(folder: &Path) {
     let head = "source,arm,condition,update,quantity,cut,part,value,note,state,unit\n";
     let mut flight = head.to_owned();
@@ -20,7 +21,8 @@ pub fn write_looks(folder: &Path) {
                     for (column, value) in place.iter().enumerate() {
                         let _ = writeln!(
                             flight,
-                            "7,{arm},{condition},1000,track.value,,\"{name}[{column}], row 0, t={t}\",{value},,done,f-{arm}"
+                            "7,{arm},{condition},1000,track.value,,\"{name}[{column}], row 0, \
+                             t={t}\",{value},,done,f-{arm}"
                         );
                     }
                 }

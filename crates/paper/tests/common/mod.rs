@@ -1,4 +1,5 @@
-//! Made-up results: deterministic, roughly of the paper's size, with failures, gaps and hostile strings.
+//! Made-up results: deterministic, roughly of the paper's size, with failures, gaps and hostile
+//! strings.
 #![allow(dead_code, clippy::unwrap_used, reason = "made-up data; every test file uses a part")]
 
 pub mod looks;
@@ -171,7 +172,8 @@ pub fn write_study(
         );
     }
     let about = format!(
-        "{{\"study\":\"{name}\",\"title\":\"made-up results\",\"file hash\":\"{:064x}\",\"numerics\":3,\"version\":\"0.1.0\",\"machine\":{{\"cores\":2,\"model\":\"<b>none</b>\"}},\"totals\":{{\"units\":{count}}},\"tags\":[\"a\",\"b\"],\"odd <key>\":\"]]>\"}}",
+        "{{\"study\":\"{name}\",\"title\":\"made-up results\",\"file \
+         hash\":\"{:064x}\",\"numerics\":3,\"version\":\"0.1.0\",\"machine\":{{\"cores\":2,\"model\":\"<b>none</b>\"}},\"totals\":{{\"units\":{count}}},\"tags\":[\"a\",\"b\"],\"odd <key>\":\"]]>\"}}",
         99
     );
     for (file, text) in [
@@ -235,7 +237,8 @@ fn write_second(folder: &Path) {
             };
             let _ = writeln!(
                 text,
-                "{name}: H1-H3,\"{claim}\",[{name}.w1@0.20],positive,8,{mean},{lower},{upper},two-sided,0.05,3,0.01,0.03,0.02,8,{verdict},prespecified,because"
+                "{name}: \
+                 H1-H3,\"{claim}\",[{name}.w1@0.20],positive,8,{mean},{lower},{upper},two-sided,0.05,3,0.01,0.03,0.02,8,{verdict},prespecified,because"
             );
         }
     }

@@ -33,7 +33,8 @@ pub enum Expr {
     Negate(Box<Expr>),
     /// Two quantities joined by one of `+ - * /`.
     Binary(char, Box<Expr>, Box<Expr>),
-    /// The least-squares slope of a quantity over numeric conditions (all of them if none are listed).
+    /// The least-squares slope of a quantity over numeric conditions (all of them if none are
+    /// listed).
     Slope(Box<Expr>, Vec<f64>),
 }
 
@@ -58,7 +59,8 @@ impl Expr {
 }
 
 impl Body {
-    /// Whether it divides and takes no difference of anything: of positive cells it can only be positive.
+    /// Whether it divides and takes no difference of anything: of positive cells it can only be
+    /// positive.
     pub fn is_bare_ratio(&self) -> bool {
         let differs =
             |e: &Expr| matches!(e, Expr::Negate(_) | Expr::Slope(..) | Expr::Binary('-', ..));

@@ -1,4 +1,5 @@
-//! What a reader must know beside the numbers: where a design is weak, and what its results do not show.
+//! What a reader must know beside the numbers: where a design is weak, and what its results do not
+//! show.
 
 use backcut_text::thousands;
 
@@ -11,8 +12,9 @@ use crate::signflip::Tail;
 
 /// Below this many sources a report warns that percentile intervals are too narrow.
 ///
-/// Measured by the `coverage` example: nominal 95% intervals held the true mean in 0.89 of data sets of
-/// normal sources at n = 8, 0.93 at 16 and 0.94 at 28; of lognormal sources in 0.80, 0.84 and 0.87.
+/// Measured by the `coverage` example: nominal 95% intervals held the true mean in 0.89 of data
+/// sets of normal sources at n = 8, 0.93 at 16 and 0.94 at 28; of lognormal sources in 0.80, 0.84
+/// and 0.87.
 pub const SMALL_SAMPLE: usize = 20;
 
 /// Fewer bootstrap draws than this beyond an endpoint make the endpoint noisy.
@@ -25,15 +27,16 @@ impl Family {
         let n = units.len();
         if n < SMALL_SAMPLE {
             notes.push(format!(
-                "n = {n} is below {SMALL_SAMPLE}: percentile intervals are too narrow (for normal sources \
-                 a nominal 95% covers about 0.89 at n = 8 and 0.93 at n = 16, less for skewed \
-                 ones); read the exact test beside them"
+                "n = {n} is below {SMALL_SAMPLE}: percentile intervals are too narrow (for normal \
+                 sources a nominal 95% covers about 0.89 at n = 8 and 0.93 at n = 16, less for \
+                 skewed ones); read the exact test beside them"
             ));
         }
         let tail = self.params.bound.tail(self.params.alpha, self.size) * self.params.draws as f64;
         if n > LARGE {
             notes.push(format!(
-                "n = {} is above {}: nothing is drawn, intervals and tests are those of the normal limit",
+                "n = {} is above {}: nothing is drawn, intervals and tests are those of the normal \
+                 limit",
                 thousands(n),
                 thousands(LARGE)
             ));
@@ -87,8 +90,8 @@ impl Family {
         };
         for (row, _) in judged.filter(is_bare) {
             notes.push(format!(
-                "{}: a ratio of positive numbers is above zero whatever they are; to ask whether two cells differ, divide \
-                 their difference: ([a] - [b]) / [b]",
+                "{}: a ratio of positive numbers is above zero whatever they are; to ask whether \
+                 two cells differ, divide their difference: ([a] - [b]) / [b]",
                 row.name
             ));
         }

@@ -33,9 +33,11 @@ pub struct Row {
     pub below: usize,
     /// Units exactly at it.
     pub at: usize,
-    /// Units on the side that the claim is about: the predicted one, under the margin, or the estimate's.
+    /// Units on the side that the claim is about: the predicted one, under the margin, or the
+    /// estimate's.
     pub agreeing: usize,
-    /// The exact one-sided sign test on `agreeing` (units exactly at the line left out); absent for ratios.
+    /// The exact one-sided sign test on `agreeing` (units exactly at the line left out); absent for
+    /// ratios.
     pub sign_test_p: Option<f64>,
     /// The sign-flip test.
     pub exact: SignFlip,

@@ -27,8 +27,8 @@ impl Prepared<'_> {
         self.denominators.as_ref().map_or(above, |below| above / mean(below))
     }
 
-    /// Levels of the estimate's draws, made of the next columns of drawn means; without draws, those of
-    /// the normal limit. The note is on a ratio that means little.
+    /// Levels of the estimate's draws, made of the next columns of drawn means; without draws,
+    /// those of the normal limit. The note is on a ratio that means little.
     pub(crate) fn ends(
         &self,
         units: &Units,
@@ -51,8 +51,8 @@ impl Prepared<'_> {
 }
 
 impl Family {
-    /// Judges every contrast on the sources that have a value in every cell it needs. The first note names
-    /// those that were left out; their names come back too.
+    /// Judges every contrast on the sources that have a value in every cell it needs. The first
+    /// note names those that were left out; their names come back too.
     pub fn run_on_complete(
         &self,
         table: &SourceTable,

@@ -11,8 +11,8 @@ thread_local! {
 
 /// Runs `body`; `None` if it panicked. Panics of other threads are reported as ever.
 ///
-/// Whatever `body` changes is lost to it: it takes bytes and gives a value, so nothing half changed can
-/// be seen from outside.
+/// Whatever `body` changes is lost to it: it takes bytes and gives a value, so nothing half changed
+/// can be seen from outside.
 pub(super) fn contained<T>(body: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

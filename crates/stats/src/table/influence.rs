@@ -3,16 +3,17 @@
 use super::SourceTable;
 use crate::contrast::{Contrast, Direction};
 
-/// A cell that moves a contrast less than this share of what the weightiest cell does has no influence.
+/// A cell that moves a contrast less than this share of what the weightiest cell does has no
+/// influence.
 const SHARE: f64 = 0.01;
 
 impl Contrast {
-    /// Those of `cells` (stars resolved) whose values hardly matter to it: `X` in `[A] - [B] + 0*[X]` or
-    /// in `[A] - [B] + ([X] - [X])`.
+    /// Those of `cells` (stars resolved) whose values hardly matter to it: `X` in
+    /// `[A] - [B] + 0*[X]` or in `[A] - [B] + ([X] - [X])`.
     ///
-    /// Found by trying: every cell of a made-up table is moved by one percent, and what moves the contrast
-    /// less than a hundredth of what the weightiest does is idle. A contrast that cannot be computed on
-    /// ordinary positive numbers has no idle cell.
+    /// Found by trying: every cell of a made-up table is moved by one percent, and what moves the
+    /// contrast less than a hundredth of what the weightiest does is idle. A contrast that cannot
+    /// be computed on ordinary positive numbers has no idle cell.
     pub fn idle_cells(&self, cells: &[String]) -> Vec<String> {
         let Some(moves) = self.movements(cells) else { return Vec::new() };
         let most = moves.iter().fold(0.0, |most: f64, moved| most.max(moved.abs()));
@@ -20,8 +21,8 @@ impl Contrast {
         cells.iter().zip(&moves).filter(|(_, m)| is_idle(m)).map(|(c, _)| c.clone()).collect()
     }
 
-    /// Whether two predictions over the same cells can hardly both come true: what moves one up moves the
-    /// other down, cell by cell. The directions are those that are predicted.
+    /// Whether two predictions over the same cells can hardly both come true: what moves one up
+    /// moves the other down, cell by cell. The directions are those that are predicted.
     pub fn is_opposed(
         &self,
         direction: Direction,
@@ -38,7 +39,8 @@ impl Contrast {
         norms > 0.0 && sign * dot(&ours, &theirs) < -0.99 * norms
     }
 
-    /// How far the contrast moves with each cell, over made-up sources; none if it cannot be computed.
+    /// How far the contrast moves with each cell, over made-up sources; none if it cannot be
+    /// computed.
     fn movements(&self, cells: &[String]) -> Option<Vec<f64>> {
         let value = |moved: usize, factor: f64| {
             let table = made_up(cells, moved, factor)?;

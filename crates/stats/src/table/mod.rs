@@ -2,9 +2,9 @@
 //!
 //! Two layouts are read, and which one it is follows from the header alone:
 //!
-//! - **long**: a source column, `value`, and `arm` or `condition` or both, under these names or others that a
-//!   [`Layout`] gives; one row per measurement;
-//!   the cell is named `arm@condition` (or by the one that is present);
+//! - **long**: a source column, `value`, and `arm` or `condition` or both, under these names or
+//!   others that a [`Layout`] gives; one row per measurement; the cell is named `arm@condition` (or
+//!   by the one that is present);
 //! - **wide**: a source column, and one column per cell; one row per source.
 //!
 //! Both become the same thing: sources sorted by name, and named cells with one entry per source.

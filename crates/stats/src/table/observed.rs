@@ -1,7 +1,8 @@
 //! A table of observations: one row per number, with the quantity and the update it belongs to.
 //!
-//! A cell may then say which number it means, `[QUANTITY: ARM@CONDITION@UPDATE]`. Without a quantity it
-//! is the error, without an update the last one; `QUANTITY/PART` and `QUANTITY/PART/OF` narrow it down.
+//! A cell may then say which number it means, `[QUANTITY: ARM@CONDITION@UPDATE]`. Without a
+//! quantity it is the error, without an update the last one; `QUANTITY/PART` and `QUANTITY/PART/OF`
+//! narrow it down.
 
 use std::collections::BTreeMap;
 
@@ -76,8 +77,8 @@ impl<'t> Asked<'t> {
     }
 }
 
-/// The entries of the cells that contrasts name, and of every error's last update; nothing for a table
-/// of another kind.
+/// The entries of the cells that contrasts name, and of every error's last update; nothing for a
+/// table of another kind.
 pub(super) fn entries<'t>(raw: &'t RawTable, contrasts: &[Contrast]) -> Option<Vec<Entry<'t>>> {
     let mut places = [0; COLUMNS.len()];
     for (place, name) in places.iter_mut().zip(COLUMNS) {
@@ -139,9 +140,7 @@ mod tests {
 
     const TABLE: &str = "source,arm,condition,update,quantity,of,part,value,state\n\
         1,FF,0.1,4,error,,,5,done\n1,FF,0.1,10,error,,,1,done\n1,FF,0.2,10,error,,,2,done\n\
-        1,FF,0.1,10,norm,KD,head,7,done\n1,FF,0.1,10,norm,KD,all,8,done\n1,FF,0.2,10,norm,KD,all,9,done\n\
-        2,FF,0.1,4,error,,,6,done\n2,FF,0.1,10,error,,,3,done\n2,FF,0.2,10,error,,,,failed\n\
-        2,FF,0.1,10,norm,KD,head,70,done\n2,FF,0.1,10,norm,KD,all,80,done\n2,FF,0.2,10,norm,KD,all,90,done\n";
+        1,FF,0.1,10,norm,KD,head,7,done\n1,FF,0.1,10,norm,KD,all,8,done\n1,FF,0.2,10,norm,KD,all,9,done\n2,FF,0.1,4,error,,,6,done\n2,FF,0.1,10,error,,,3,done\n2,FF,0.2,10,error,,,,failed\n2,FF,0.1,10,norm,KD,head,70,done\n2,FF,0.1,10,norm,KD,all,80,done\n2,FF,0.2,10,norm,KD,all,90,done\n";
 
     fn values(text: &str) -> Result<Vec<f64>, StatsError> {
         let contrast = Contrast::parse(text).unwrap();

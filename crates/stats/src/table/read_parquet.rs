@@ -1,8 +1,8 @@
 //! Parquet to the same rectangle of text that CSV gives.
 //!
 //! Flat columns of numbers, text and booleans are read through the row interface (no Arrow: it
-//! would triple the build for one table). Numbers print as the shortest text that reads back to the same `f64`,
-//! so nothing is lost on the way; `f32` is widened first.
+//! would triple the build for one table). Numbers print as the shortest text that reads back to the
+//! same `f64`, so nothing is lost on the way; `f32` is widened first.
 
 use bytes::Bytes;
 use parquet::file::metadata::RowGroupMetaData;
@@ -12,7 +12,8 @@ use parquet::record::Field;
 use super::contain::contained;
 use crate::error::StatsError;
 
-/// The most entries that are read. Lists of one value take no space in a file, so its length is no bound.
+/// The most entries that are read. Lists of one value take no space in a file, so its length is no
+/// bound.
 const MAX_ENTRIES: u64 = 100_000_000;
 
 /// The header, and rows with their numbers.

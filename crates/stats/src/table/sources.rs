@@ -93,8 +93,8 @@ impl SourceTable {
         Self::for_contrasts(raw, layout, &[])
     }
 
-    /// The same, with the cells that some contrasts name: of a table of observations, which holds more
-    /// numbers than cells are made of, `[QUANTITY: ARM@CONDITION@UPDATE]` is one of them.
+    /// The same, with the cells that some contrasts name: of a table of observations, which holds
+    /// more numbers than cells are made of, `[QUANTITY: ARM@CONDITION@UPDATE]` is one of them.
     pub fn for_contrasts(
         raw: &RawTable,
         layout: &Layout,
@@ -266,8 +266,8 @@ impl Roles {
 /// Cluster and stratum, as far as the table has them.
 type Groups = (Option<String>, Option<String>);
 
-/// Collects rows in any order. Sources are numbered as they come: a million names are looked up once per
-/// row and sorted once, and not compared all over again for every entry.
+/// Collects rows in any order. Sources are numbered as they come: a million names are looked up
+/// once per row and sorted once, and not compared all over again for every entry.
 #[derive(Default)]
 struct Builder {
     numbers: HashMap<String, usize>,
@@ -298,7 +298,8 @@ impl Builder {
             return Ok(number);
         }
         Err(StatsError::Unreadable(format!(
-            "source {source} is in one cluster or stratum in row {first} and in another in row {line}"
+            "source {source} is in one cluster or stratum in row {first} and in another in row \
+             {line}"
         )))
     }
 

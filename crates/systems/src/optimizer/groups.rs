@@ -1,8 +1,8 @@
 //! Parameters that have a rate or a decay of their own.
 //!
-//! A group is named by a pattern over the parameters' names, as `backcut explain` lists them: `*` stands for
-//! any run of characters, everything else for itself. (A crate for globs reads `[`, `?` and `/` as more than
-//! themselves; one wildcard takes twenty lines.)
+//! A group is named by a pattern over the parameters' names, as `backcut explain` lists them: `*`
+//! stands for any run of characters, everything else for itself. (A crate for globs reads `[`, `?`
+//! and `/` as more than themselves; one wildcard takes twenty lines.)
 
 use std::ops::Range;
 
@@ -72,8 +72,8 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Which parameters follow which group: ranges of the flat vector in ascending order, neighbours of one
-/// group joined.
+/// Which parameters follow which group: ranges of the flat vector in ascending order, neighbours of
+/// one group joined.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Placed {
     ranges: Vec<(Range<usize>, Option<usize>)>,
@@ -113,8 +113,8 @@ impl Placed {
         stretches
     }
 
-    /// Every stretch with its rule at a step of the optimizer's own count, which begins at 1. Allocates
-    /// nothing where `stretches` has room.
+    /// Every stretch with its rule at a step of the optimizer's own count, which begins at 1.
+    /// Allocates nothing where `stretches` has room.
     pub fn stretches_into(&self, optimizer: &Optimizer, step: u64, stretches: &mut Vec<Stretch>) {
         let everybody = optimizer.at(step);
         stretches.clear();

@@ -1,5 +1,6 @@
-//! How a token enters a policy: its embedding and its position. The paper publishes neither in full, so each
-//! choice that a reader could make is a setting; the usual one of each is left out of files.
+//! How a token enters a policy: its embedding and its position. The paper publishes neither in
+//! full, so each choice that a reader could make is a setting; the usual one of each is left out of
+//! files.
 
 use backcut_engine::{Init, Trace, Var};
 
@@ -17,8 +18,9 @@ pub enum Embedding {
     Normalised,
     /// A linear layer, times the square root of the width.
     Scaled,
-    /// The published encoder of analytic policy gradients (Wiedemann et al. 2023): tanh of the state's 15 columns,
-    /// a convolution of width 3 with 20 channels over the reference points, three layers.
+    /// The published encoder of analytic policy gradients (Wiedemann et al. 2023): tanh of the
+    /// state's 15 columns, a convolution of width 3 with 20 channels over the reference points,
+    /// three layers.
     Apg,
 }
 
@@ -50,7 +52,8 @@ pub(crate) fn is_usual<T: Default + PartialEq>(choice: &T) -> bool {
     *choice == T::default()
 }
 
-/// The form of a token that [`Embedding::Apg`] takes: columns of the state, then points of so many columns.
+/// The form of a token that [`Embedding::Apg`] takes: columns of the state, then points of so many
+/// columns.
 const APG_STATE: usize = 15;
 const APG_POINT: usize = 9;
 const APG_REACH: usize = 3;
@@ -89,7 +92,8 @@ impl Policy {
         embedded + t.step_row("position", rows, self.width, self.position_start.init())
     }
 
-    /// The state's layer keeps the name `embedding`: its first columns read the velocity, as in the others.
+    /// The state's layer keeps the name `embedding`: its first columns read the velocity, as in the
+    /// others.
     #[track_caller]
     fn apg<'t>(&self, t: &'t Trace, token: Var<'t>) -> Var<'t> {
         let points = token.width().saturating_sub(APG_STATE) / APG_POINT;

@@ -1,8 +1,8 @@
 //! Rigid-body motion, traced.
 //!
-//! Rotations are kept as three rows of three columns: turning a vector by the transpose is then a sum
-//! of rows times columns, and the observation takes two of the rows as they are. With `Rx`, `Ry`, `Rz`
-//! the elementary rotations, body to world is
+//! Rotations are kept as three rows of three columns: turning a vector by the transpose is then a
+//! sum of rows times columns, and the observation takes two of the rows as they are. With `Rx`,
+//! `Ry`, `Rz` the elementary rotations, body to world is
 //!
 //! ```text
 //! Rz(yaw) Ry(pitch) Rx(roll) = | cy m0 - sy m1 |    m0 = (cp,  sp sr, sp cr)
@@ -72,8 +72,8 @@ impl<'t> Orientation<'t> {
         t.concat(&self.rows.map(|row| row.column(2)))
     }
 
-    /// Rates of roll, pitch and yaw. With `e = sin r w1 + cos r w2` the yaw rate is `e / cos p` and the
-    /// roll rate is `w0 + tan p e`, which is `w0 + sin p` times the yaw rate.
+    /// Rates of roll, pitch and yaw. With `e = sin r w1 + cos r w2` the yaw rate is `e / cos p` and
+    /// the roll rate is `w0 + tan p e`, which is `w0 + sin p` times the yaw rate.
     fn attitude_rate(&self, t: &'t Trace, rates: Var<'t>) -> Var<'t> {
         let across = rates.slice(1, 2);
         let yaw = (self.roll * across).sum() / self.cos_pitch;

@@ -1,17 +1,18 @@
 //! The quadrotor: a policy with memory that tracks a moving reference.
 //!
-//! **Does**: the dynamics, the observation, the loss, the sampler and the evaluation of the tracking
-//! task, as a [`System`](crate::System). Twelve numbers are the state, in this order: position (m),
-//! attitude (roll, pitch, yaw; rad), velocity (m/s), body rates (rad/s). One step is [`DT`] seconds.
+//! **Does**: the dynamics, the observation, the loss, the sampler and the evaluation of the
+//! tracking task, as a [`System`](crate::System). Twelve numbers are the state, in this order:
+//! position (m), attitude (roll, pitch, yaw; rad), velocity (m/s), body rates (rad/s). One step is
+//! [`DT`] seconds.
 //!
-//! **Refuses**: to clip. An attitude whose pitch reaches [`PITCH_LIMIT`] has left the chart of Euler
-//! angles, and the rollout fails with the trajectory and the step.
+//! **Refuses**: to clip. An attitude whose pitch reaches [`PITCH_LIMIT`] has left the chart of
+//! Euler angles, and the rollout fails with the trajectory and the step.
 //!
-//! **One design decision.** The step is written once, against the engine's trace, in operations as wide
-//! as the task allows (rotations by rows, all reference points in one instruction), because an
-//! interpreted instruction costs about the same for one column as for eight. [`simulation`] is the same
-//! step in plain `f64` code with the platform's functions and shares nothing with it but constants; a
-//! test holds the two together.
+//! **One design decision.** The step is written once, against the engine's trace, in operations as
+//! wide as the task allows (rotations by rows, all reference points in one instruction), because an
+//! interpreted instruction costs about the same for one column as for eight. [`simulation`] is the
+//! same step in plain `f64` code with the platform's functions and shares nothing with it but
+//! constants; a test holds the two together.
 //!
 //! ```
 //! use backcut_systems::System;

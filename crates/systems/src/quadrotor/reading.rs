@@ -9,8 +9,9 @@ use super::QuadrotorError;
 
 /// How the policy reads its velocity.
 ///
-/// Written and read as a number of metres per second or the word `hidden`, in text and in files. The
-/// canonical form is the shortest decimal that reads back to the same number: `0.20` becomes `0.2`.
+/// Written and read as a number of metres per second or the word `hidden`, in text and in files.
+/// The canonical form is the shortest decimal that reads back to the same number: `0.20` becomes
+/// `0.2`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub enum VelocityReading {

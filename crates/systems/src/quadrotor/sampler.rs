@@ -1,11 +1,13 @@
 //! Batches and the panel, from named streams.
 //!
-//! Every number is a function of (seed, stream name, update, row) and of nothing else, so that cuts,
-//! windows, noise levels and hidden velocity all see the same trajectories and the same standardised
-//! noise. The panel has a seed and names of its own: it is one and the same for every source and study.
+//! Every number is a function of (seed, stream name, update, row) and of nothing else, so that
+//! cuts, windows, noise levels and hidden velocity all see the same trajectories and the same
+//! standardised noise. The panel has a seed and names of its own: it is one and the same for every
+//! source and study.
 //!
-//! Numbers are drawn in `f64` and rounded once to the working precision. Filling allocates nothing per
-//! row: a trajectory's table lies on the stack, which is why rollouts have at most [`MAX_STEPS`] steps.
+//! Numbers are drawn in `f64` and rounded once to the working precision. Filling allocates nothing
+//! per row: a trajectory's table lies on the stack, which is why rollouts have at most
+//! [`MAX_STEPS`] steps.
 
 use std::f64::consts::TAU;
 
@@ -76,7 +78,8 @@ impl Origin {
         }
     }
 
-    /// Hover at the origin plus normal offsets, around the reference's velocity if that is asked for.
+    /// Hover at the origin plus normal offsets, around the reference's velocity if that is asked
+    /// for.
     fn start(&self, row: usize, begin: &Begin, path: &Path) -> [f64; STATE] {
         let mut state = [0.0; STATE];
         self.start.at(self.update, self.first + row as u64).fill_normal(&mut state);
@@ -98,8 +101,8 @@ impl Origin {
         self.noise.at(self.update, self.first + row as u64).fill_normal(out);
     }
 
-    /// The reference at times 0 ... points - 1: velocity `A sin(w t + phase)` on each axis, position its
-    /// integral from 0, `A / w (cos(phase) - cos(w t + phase))`.
+    /// The reference at times 0 ... points - 1: velocity `A sin(w t + phase)` on each axis,
+    /// position its integral from 0, `A / w (cos(phase) - cos(w t + phase))`.
     fn path(&self, row: usize, points: usize) -> Path {
         let mut draws = self.reference.at(self.update, self.first + row as u64);
         let mut path = Path::default();
@@ -142,8 +145,8 @@ fn at(axes: &[Axis; 3], point: usize) -> [f64; 3] {
     [axes[0].0[point], axes[1].0[point], axes[2].0[point]]
 }
 
-/// Fills the inputs of a rollout of the quadrotor's program. `hidden` leaves out the second copy of the
-/// reference velocity, from which the reading would be subtracted.
+/// Fills the inputs of a rollout of the quadrotor's program. `hidden` leaves out the second copy of
+/// the reference velocity, from which the reading would be subtracted.
 pub(super) fn fill<R: Real>(
     origin: &Origin,
     begin: &Begin,

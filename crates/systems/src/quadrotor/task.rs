@@ -12,8 +12,8 @@
 //! makes the 90 entries of the token. With hidden velocity there is nothing to subtract the reading
 //! from: the sampler writes zeros in the second place, and the difference is zero as it must be.
 //!
-//! Taps: `token`, `action`, `next_state`, `true_velocity`. Edges for cuts, besides memory: `observation`, and the state
-//! by parts: `position`, `attitude`, `velocity`, `rates`.
+//! Taps: `token`, `action`, `next_state`, `true_velocity`. Edges for cuts, besides memory:
+//! `observation`, and the state by parts: `position`, `attitude`, `velocity`, `rates`.
 
 use backcut_engine::{Program, Trace, TraceError, Var};
 
@@ -41,8 +41,8 @@ pub(super) fn compile(velocity: VelocityReading, policy: &Policy) -> Result<Prog
     let joined = next.join(&t);
     t.tap("next_state", joined);
     t.next("state", joined);
-    // The chart, after the step first: a trajectory that leaves it is reported at the step that took it
-    // out. What remains for the second bound is a start outside.
+    // The chart, after the step first: a trajectory that leaves it is reported at the step that
+    // took it out. What remains for the second bound is a start outside.
     t.bound("pitch", next.attitude.column(1), PITCH_LIMIT);
     t.bound("pitch", state.attitude.column(1), PITCH_LIMIT);
 

@@ -1,4 +1,5 @@
-//! Who shares which random numbers: arms and conditions do, seeds, updates, rows and streams do not.
+//! Who shares which random numbers: arms and conditions do, seeds, updates, rows and streams do
+//! not.
 
 use std::num::NonZeroUsize;
 

@@ -1,5 +1,5 @@
-//! What the paper does not publish is a setting: each changes what a batch gives, none changes the usual quadrotor,
-//! and the usual choice is not written into definitions.
+//! What the paper does not publish is a setting: each changes what a batch gives, none changes the
+//! usual quadrotor, and the usual choice is not written into definitions.
 
 use backcut_engine::{Model, Rollout};
 use backcut_systems::{BatchKey, Built, Catalogue, Stream, SystemChoice};
@@ -43,7 +43,8 @@ fn each_choice_gives_its_own_pinned_loss() {
     ];
     let (mut found, mut is_pinned) = (Vec::new(), true);
     for (mut settings, (weights, loss)) in cases {
-        // Rows of positions beyond the steps and keys' biases change the number of weights, not the first loss.
+        // Rows of positions beyond the steps and keys' biases change the number of weights, not the
+        // first loss.
         settings["velocity"] = json!(0.2);
         let (count, ours) = first_loss(settings.clone());
         is_pinned &= count == weights && (ours / loss - 1.0).abs() < 1e-12;

@@ -78,7 +78,8 @@ fn compare(config: QuadrotorConfig) {
     }
     let has_caches = is_attention && window != Some(1);
     if !is_attention {
-        // What `FD` and `F_SG` do to a register depends on who reads it; both stop what `FF` passes on.
+        // What `FD` and `F_SG` do to a register depends on who reads it; both stop what `FF` passes
+        // on.
         assert_ne!(workspace.gradient(0), workspace.gradient(2), "{mixer}");
     }
     if has_caches {

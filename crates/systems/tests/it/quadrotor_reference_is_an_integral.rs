@@ -1,4 +1,5 @@
-//! Reference positions are the integral of reference velocities, which are sinusoids in their ranges.
+//! Reference positions are the integral of reference velocities, which are sinusoids in their
+//! ranges.
 
 use backcut_systems::quadrotor::{DT, PANEL_ROWS, QuadrotorConfig};
 

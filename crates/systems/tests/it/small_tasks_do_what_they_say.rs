@@ -1,4 +1,5 @@
-//! The cart-pole obeys mechanics, the delayed cue cannot be done without memory, both by any policy.
+//! The cart-pole obeys mechanics, the delayed cue cannot be done without memory, both by any
+//! policy.
 
 use std::num::NonZeroUsize;
 
@@ -11,7 +12,8 @@ use backcut_systems::{Settings, Stream, System};
 
 const MIXERS: [Mixer; 4] = [Mixer::Attention, Mixer::Gru, Mixer::Lstm, Mixer::Ssm];
 
-/// The energy of cart and pole from textbook formulas: a uniform rod of half-length 0.5, 0.1 kg, cart 1 kg.
+/// The energy of cart and pole from textbook formulas: a uniform rod of half-length 0.5, 0.1 kg,
+/// cart 1 kg.
 fn energy([_, angle, speed, spin]: [f64; 4]) -> f64 {
     let (half, rod, cart) = (0.5, 0.1, 1.0);
     let [vx, vy] = [speed + half * spin * angle.cos(), -half * spin * angle.sin()];

@@ -3,9 +3,9 @@
 //! **Does**: windows of ships' tracks (a store, or a fleet that nobody sailed) as batches; the
 //! rhumb step, the policy, the loss and both phases, teacher-forced pretraining and free rollouts,
 //! as a
-//! [`System`](backcut_systems::System). Four numbers are the state, in this order: latitude and longitude (rad) and
-//! the velocity north and east (knots). The action is the next velocity, and the step is made with
-//! it.
+//! [`System`](backcut_systems::System). Four numbers are the state, in this order: latitude and
+//! longitude (rad) and the velocity north and east (knots). The action is the next velocity, and
+//! the step is made with it.
 //!
 //! **Refuses**: to see reserved vessels, to train on a held-out segment, and to hide that a vessel
 //! was held off a pole ([`System::safeguarded`](backcut_systems::System::safeguarded) counts it).

@@ -48,8 +48,9 @@ fn both_schemas_and_every_packing_give_the_same_reports() {
     let text = format!("{HEADER}{ROW}");
     let newer = "\u{feff}mmsi,base_date_time,longitude,latitude,sog,cog,heading,vessel_name\r\n\
                  366999999,2024-01-01 00:00:00,-90.25,30.5,10.1,180.0,179,\"A, \"\"B\"\"\"\r\n";
-    let danish = "# Timestamp,Type of mobile,MMSI,Latitude,Longitude,Navigational status,ROT,SOG,COG,Heading\n\
-                  01/01/2024 00:00:00,Class A,366999999,30.5,-90.25,Under way,0.0,10.1,180.0,179\n";
+    let danish = "# Timestamp,Type of mobile,MMSI,Latitude,Longitude,Navigational \
+                  status,ROT,SOG,COG,Heading\n01/01/2024 00:00:00,Class \
+                  A,366999999,30.5,-90.25,Under way,0.0,10.1,180.0,179\n";
     let track = "track_id,unix_time,lat,lon,sog_kn,cog_deg,heading_deg\n\
                  366999999,1704067200,30.5,-90.25,10.1,180.0,179\n";
     let want = read(&file(folder.path(), "a.csv", &text)).unwrap().1;

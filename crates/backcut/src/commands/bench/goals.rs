@@ -1,7 +1,8 @@
 //! What passed and what missed, beside the noise of the moment.
 //!
-//! Goals are ratios within one run of the command, so they hold for any machine; a time in milliseconds is
-//! no goal. What misses its goal by less than the noise is open: a shared machine must not fail a check.
+//! Goals are ratios within one run of the command, so they hold for any machine; a time in
+//! milliseconds is no goal. What misses its goal by less than the noise is open: a shared machine
+//! must not fail a check.
 
 use std::fmt::Write as _;
 

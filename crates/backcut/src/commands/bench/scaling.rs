@@ -84,7 +84,8 @@ pub fn text(measured: &[OfSteps]) -> String {
     for OfSteps { steps, ms, us_per_step, window32_ms, window32_us_per_step } in measured {
         let _ = writeln!(
             out,
-            "  {steps:>5} {ms:>9.3} {us_per_step:>13.1} {window32_ms:>15.3} {window32_us_per_step:>13.1}"
+            "  {steps:>5} {ms:>9.3} {us_per_step:>13.1} {window32_ms:>15.3} \
+             {window32_us_per_step:>13.1}"
         );
     }
     out

@@ -1,8 +1,8 @@
-//! `backcut check --system NAME`: a system's own program against the scalar oracle, and its sampler, its
-//! forward and its loss against what authors of systems get wrong.
+//! `backcut check --system NAME`: a system's own program against the scalar oracle, and its
+//! sampler, its forward and its loss against what authors of systems get wrong.
 //!
-//! The sampler fills a batch of the system's own size, so it need not know other sizes; the oracle, which
-//! writes down every number, takes its first rows and steps.
+//! The sampler fills a batch of the system's own size, so it need not know other sizes; the oracle,
+//! which writes down every number, takes its first rows and steps.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use crate::exit::{Told as _, Verdict, user};
 
 /// An error of FF along a direction beyond this is worth a note.
 const DIFFERENCES_TOLERANCE: f64 = 1e-5;
-/// Every kind of cut that can be told apart over a few steps; FF first. Each edge that the program names is closed
-/// alone too.
+/// Every kind of cut that can be told apart over a few steps; FF first. Each edge that the program
+/// names is closed alone too.
 const CUTS: &str = "FF FD F_SG SEG-2 F_A0.5 KF KD K_SG K2F K2_SEG-2 K2_SG RSEG-2 RT-0.4 URT-0.3";
 /// Words of a gradient that is zero everywhere.
 const IGNORED: &str =
@@ -236,7 +236,8 @@ impl Findings {
         let error = case.differences(&self.cuts[0].gradient, seed);
         self.central_differences = Some(error);
         if error.is_nan() || error >= DIFFERENCES_TOLERANCE {
-            // The oracle knows the program; differences know neither its stop_gradient() nor its kinks.
+            // The oracle knows the program; differences know neither its stop_gradient() nor its
+            // kinks.
             self.notes.push(format!(
                 "central differences disagree by more than {DIFFERENCES_TOLERANCE:.0e}: look for a \
                  stop_gradient() or a kink, as of clamp, in the program"
@@ -251,9 +252,10 @@ impl Findings {
         if !self.cuts.is_empty() {
             let _ = writeln!(
                 out,
-                "the sampler is a function of its seed; {batch_rows} rows of {all_steps} steps roll to \
-                 finite numbers\n\n{rows} rows of {steps} steps, f64, {code_path}\n\n\
-                 {:<24} {:>15}   bits among    bits of the\n{:<24} {:>15}   other cuts    forward",
+                "the sampler is a function of its seed; {batch_rows} rows of {all_steps} steps \
+                 roll to finite numbers\n\n{rows} rows of {steps} steps, f64, \
+                 {code_path}\n\n{:<24} {:>15}   bits among    bits of the\n{:<24} {:>15}   other \
+                 cuts    forward",
                 "", "distance to the", "cut", "scalar oracle"
             );
         }

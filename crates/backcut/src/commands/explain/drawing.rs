@@ -102,7 +102,8 @@ fn mark(fate: Fate) -> char {
     }
 }
 
-/// Memory edges: one triangle if a cut treats all caches alike, one for each kind of treatment otherwise.
+/// Memory edges: one triangle if a cut treats all caches alike, one for each kind of treatment
+/// otherwise.
 fn triangles(explained: &Explained<'_>, columns: &Columns) -> String {
     let mut kinds: Vec<(Vec<String>, Vec<Cell>)> = Vec::new();
     for (index, name) in explained.program.cache_names().enumerate() {

@@ -1,7 +1,9 @@
-//! `backcut export --panel`: the evaluation panel with what probes, donors and attention are computed from.
+//! `backcut export --panel`: the evaluation panel with what probes, donors and attention are
+//! computed from.
 //!
-//! Every tap over the whole panel, the attention's probabilities, the recorded derangement and folds, and this program's
-//! own findings at the same state: another program can compute each of them anew and compare.
+//! Every tap over the whole panel, the attention's probabilities, the recorded derangement and
+//! folds, and this program's own findings at the same state: another program can compute each of
+//! them anew and compare.
 
 use anyhow::Result;
 use backcut_engine::{Model, Rollout};
@@ -15,7 +17,8 @@ use serde_json::{Map, Value, json};
 use super::{Start, describe};
 use crate::exit::{Told as _, user};
 
-/// Taps of the whole panel, `[step][row][column]`, and probabilities, `[row][head][query][position]`.
+/// Taps of the whole panel, `[step][row][column]`, and probabilities,
+/// `[row][head][query][position]`.
 #[derive(Default)]
 struct Gathered {
     taps: Vec<(String, usize, Vec<f32>)>,

@@ -1,4 +1,5 @@
-//! The sentence that a measurement opens with: which cut changes most, which least, and by how much.
+//! The sentence that a measurement opens with: which cut changes most, which least, and by how
+//! much.
 
 use backcut_lab::measure::{ALL, Of};
 
@@ -85,8 +86,8 @@ mod tests {
         ];
         assert_eq!(
             sentence(Look(&findings(&rows)), &GRADIENT).replace('\n', " "),
-            "Against FF, KF changes the gradient most, by 100% of its length and 90 degrees, and F_SG \
-             least, by 3.0% of its length and 60 degrees. "
+            "Against FF, KF changes the gradient most, by 100% of its length and 90 degrees, and \
+             F_SG least, by 3.0% of its length and 60 degrees. "
         );
         assert_eq!(
             sentence(Look(&findings(&rows[..2])), &GRADIENT),

@@ -1,5 +1,5 @@
-//! The check behind every measured update: replayed from the checkpoint, the run's own next update must
-//! leave the parameters whose fingerprint the log recorded.
+//! The check behind every measured update: replayed from the checkpoint, the run's own next update
+//! must leave the parameters whose fingerprint the log recorded.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,8 @@ impl Replay {
             Self::NoRecord { log, update } => {
                 let name = log.file_name().unwrap_or_default().to_string_lossy();
                 format!(
-                    "replay: not checked (a run that ended here: no {name} beside it holds update {update})"
+                    "replay: not checked (a run that ended here: no {name} beside it holds update \
+                     {update})"
                 )
             }
         }

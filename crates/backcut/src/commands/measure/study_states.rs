@@ -1,4 +1,5 @@
-//! The kept states of a results folder: `--study DIR`, narrowed by `--of ARM@CONDITION` and `--at UPDATE`.
+//! The kept states of a results folder: `--study DIR`, narrowed by `--of ARM@CONDITION` and
+//! `--at UPDATE`.
 //!
 //! A unit's folder is named by a hash; what it was is read from the collected tables beside it.
 

@@ -1,7 +1,8 @@
 //! A drawing as PNG, by a browser.
 //!
-//! A rasteriser in the binary (`resvg`) would bring some sixty crates and still need the system's fonts; a browser
-//! draws the page's figures already, is what the tests use, and is asked for only here.
+//! A rasteriser in the binary (`resvg`) would bring some sixty crates and still need the system's
+//! fonts; a browser draws the page's figures already, is what the tests use, and is asked for only
+//! here.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +10,8 @@ use std::process::{Command, Stdio};
 use crate::exit::user;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-const HINT: &str = "install Chromium (Debian: `apt-get install chromium`), or convert the SVG with another program";
+const HINT: &str = "install Chromium (Debian: `apt-get install chromium`), or convert the SVG with \
+                    another program";
 
 /// Renders `svg`, already written to `file`, at twice its size.
 pub fn write(svg: &str, file: &Path, image: &Path) -> anyhow::Result<()> {

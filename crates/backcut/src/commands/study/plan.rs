@@ -156,7 +156,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-/// A study that was written out for many universes has every arm and family once in each; they are shown once.
+/// A study that was written out for many universes has every arm and family once in each; they are
+/// shown once.
 struct Universes<'s> {
     first: &'s str,
     count: usize,

@@ -33,8 +33,8 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// `visible(t, j)` says whether the query at step `t` reads position `j < t`; its own position is
-    /// always read.
+    /// `visible(t, j)` says whether the query at step `t` reads position `j < t`; its own position
+    /// is always read.
     pub fn new(steps: usize, visible: impl Fn(usize, usize) -> bool) -> Self {
         let hidden = (0..steps * steps)
             .map(|i| (i / steps, i % steps))
@@ -83,7 +83,8 @@ pub struct Donor<R> {
     pub rollout: Arc<Rollout<R>>,
     /// Row `r` reads the memory of the donor's row `rows[r]`.
     pub rows: Vec<usize>,
-    /// Caches and registers that are the donor's, by the beginnings or ends of their dotted names; all if empty.
+    /// Caches and registers that are the donor's, by the beginnings or ends of their dotted names;
+    /// all if empty.
     pub memories: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! The functions of two arguments: a table like that of `functions`, with a slope towards each operand.
+//! The functions of two arguments: a table like that of `functions`, with a slope towards each
+//! operand.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -152,8 +153,8 @@ impl<'t> Var<'t> {
         self.max(end(low)).min(end(high))
     }
 
-    /// `yes` where this value is above zero, else `no`. Neither may be infinite or no number where it is
-    /// not chosen; what decides has no derivative.
+    /// `yes` where this value is above zero, else `no`. Neither may be infinite or no number where
+    /// it is not chosen; what decides has no derivative.
     #[track_caller]
     pub fn select(self, yes: Var<'t>, no: Var<'t>) -> Var<'t> {
         let chosen = self.positive();

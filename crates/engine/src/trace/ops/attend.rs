@@ -1,7 +1,7 @@
 //! Causal attention over a cache: appends this step's key and value, then reads all of it.
 //!
-//! Backward, a query's turn yields its own adjoint and its own position's. What earlier positions receive is
-//! theirs to collect, under a cut (`backward/memory.rs`).
+//! Backward, a query's turn yields its own adjoint and its own position's. What earlier positions
+//! receive is theirs to collect, under a cut (`backward/memory.rs`).
 
 use super::Operation;
 use crate::trace::{Named, Scope, Site, Trace, Var};

@@ -1,5 +1,5 @@
-//! What the previous step handed over: physical states and memory registers. What flows back along these edges
-//! is for `backward/edges.rs`, under a cut.
+//! What the previous step handed over: physical states and memory registers. What flows back along
+//! these edges is for `backward/edges.rs`, under a cut.
 
 use super::Operation;
 

@@ -1,11 +1,13 @@
-//! The functions of one argument. A new one is one block of the table below: everything else derives from it.
+//! The functions of one argument. A new one is one block of the table below: everything else
+//! derives from it.
 //!
-//! A block says the function's *value* and its *slope*, from which the kernels for rows and for columns are
-//! compiled; the slope's closure leaves out (`_`) what it does not read, and only what it reads is kept for
-//! the backward. The *reference* has value and slope once more in `f64`, by the standard library and another
-//! formula where there is one: plain data for whoever checks the kernels, who must not share their code. A *drift* is a bounded, smooth use of the function by which random programs draw it; those
-//! without one are part of every program anyway. New blocks go to the end, or the programs of old seeds change
-//! more than they must.
+//! A block says the function's *value* and its *slope*, from which the kernels for rows and for
+//! columns are compiled; the slope's closure leaves out (`_`) what it does not read, and only what
+//! it reads is kept for the backward. The *reference* has value and slope once more in `f64`, by
+//! the standard library and another formula where there is one: plain data for whoever checks the
+//! kernels, who must not share their code. A *drift* is a bounded, smooth use of the function by
+//! which random programs draw it; those without one are part of every program anyway. New blocks go
+//! to the end, or the programs of old seeds change more than they must.
 
 use std::f64::consts::{PI, TAU};
 
@@ -14,7 +16,8 @@ use backcut_kernels::elementwise::{AnyUnary, UnaryFunction, UnaryLoop, UnaryRead
 use super::Drift;
 use crate::trace::Var;
 
-// `Real` is not in scope, so that no reference can call a kernel's function of an `f64` by accident.
+// `Real` is not in scope, so that no reference can call a kernel's function of an `f64` by
+// accident.
 
 macro_rules! functions {
     ($(
@@ -234,7 +237,8 @@ fn softplus<R: backcut_kernels::Real>(x: R) -> R {
     above + (R::ONE + (-x.abs()).exp()).ln()
 }
 
-// A rhumb line on the sphere needs `atanh(z) / z` and `sin(h) / h` where the direct quotients lose every digit.
+// A rhumb line on the sphere needs `atanh(z) / z` and `sin(h) / h` where the direct quotients lose
+// every digit.
 
 #[inline(always)]
 fn atanh_ratio<R: backcut_kernels::Real>(z: R) -> R {

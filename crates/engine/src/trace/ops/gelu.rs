@@ -1,5 +1,5 @@
-//! GELU, tanh form. The forward saves the derivative; the backward multiplies by it, or leaves that to the
-//! product of the linear site it is fused with.
+//! GELU, tanh form. The forward saves the derivative; the backward multiplies by it, or leaves that
+//! to the product of the linear site it is fused with.
 
 use super::Operation;
 use crate::trace::{Site, Var};

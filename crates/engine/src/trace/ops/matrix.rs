@@ -13,8 +13,8 @@ pub struct Matrix {
 }
 
 impl Var<'_> {
-    /// The product of a constant matrix, given by rows, with every row of the batch: column `i` of the result is
-    /// the sum over `j` of `matrix[i][j]` times column `j`. Nothing of it is learned.
+    /// The product of a constant matrix, given by rows, with every row of the batch: column `i` of
+    /// the result is the sum over `j` of `matrix[i][j]` times column `j`. Nothing of it is learned.
     #[track_caller]
     pub fn matrix<const N: usize>(self, matrix: &[[f64; N]]) -> Self {
         if N != self.width() || matrix.is_empty() {

@@ -1,10 +1,11 @@
 //! The instructions that a step is made of, each in one place.
 //!
-//! **A new function of one or two arguments** is a block of the table in `functions` or `arithmetic`. **A new
-//! instruction of another kind** is a file here and its two lines below: a type with its operands, its method on
-//! `Var` or `Trace`, and what `Operation` asks for (value, adjoint, what its derivative reads, its columns, how
-//! random programs draw it), and its line in the interpreter of `backcut-oracle`, which says it once more.
-//! Nothing else outside this folder needs to know it.
+//! **A new function of one or two arguments** is a block of the table in `functions` or
+//! `arithmetic`. **A new instruction of another kind** is a file here and its two lines below: a
+//! type with its operands, its method on `Var` or `Trace`, and what `Operation` asks for (value,
+//! adjoint, what its derivative reads, its columns, how random programs draw it), and its line in
+//! the interpreter of `backcut-oracle`, which says it once more. Nothing else outside this folder
+//! needs to know it.
 
 #![allow(
     missing_docs,

@@ -2,12 +2,12 @@
 
 use crate::trace::{ParamId, Site, Var};
 
-/// A bounded, smooth use of an instruction, given a value near one and that value's hyperbolic tangent: how
-/// random programs draw it.
+/// A bounded, smooth use of an instruction, given a value near one and that value's hyperbolic
+/// tangent: how random programs draw it.
 pub type Drift = for<'t> fn(x: Var<'t>, bounded: Var<'t>) -> Var<'t>;
 
-/// An instruction. How it is written down (its method on [`Var`] or [`Trace`](crate::Trace), with the rule for
-/// its width) stands beside its implementation.
+/// An instruction. How it is written down (its method on [`Var`] or [`Trace`](crate::Trace), with
+/// the rule for its width) stands beside its implementation.
 pub(crate) trait Operation {
     /// What users see in messages.
     const NAME: &str;
@@ -20,7 +20,8 @@ pub(crate) trait Operation {
         Self::NAME
     }
 
-    /// Operands within the same graph, in the order in which they receive adjoints. They lie before it.
+    /// Operands within the same graph, in the order in which they receive adjoints. They lie before
+    /// it.
     fn operands(&self) -> Vec<Site> {
         Vec::new()
     }
@@ -51,7 +52,8 @@ pub(crate) trait Operation {
     }
 }
 
-/// Defines [`Op`](super::Op) as the enum of the given instructions, each a type of the same name in the named module.
+/// Defines [`Op`](super::Op) as the enum of the given instructions, each a type of the same name in
+/// the named module.
 macro_rules! operations {
     ($($module:ident::$name:ident),* $(,)?) => {
         $(pub use $module::$name;)*

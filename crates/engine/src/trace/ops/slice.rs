@@ -24,7 +24,8 @@ impl Var<'_> {
         self.push(Slice { x: self.site(), start }, width)
     }
 
-    /// The value in parts of these widths, which must cover it: `let [position, velocity] = state.split([2, 2])`.
+    /// The value in parts of these widths, which must cover it: `let [position, velocity] =
+    /// state.split([2, 2])`.
     #[track_caller]
     pub fn split<const N: usize>(self, widths: [usize; N]) -> [Self; N] {
         let all: usize = widths.iter().sum();

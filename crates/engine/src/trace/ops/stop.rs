@@ -8,8 +8,8 @@ use crate::trace::{Site, Var};
 pub struct StopGradient(pub Site);
 
 impl Var<'_> {
-    /// The same value, through which no credit passes under any cut. What a cut may open or close is an edge of
-    /// memory or state; this is part of the program.
+    /// The same value, through which no credit passes under any cut. What a cut may open or close
+    /// is an edge of memory or state; this is part of the program.
     pub fn stop_gradient(self) -> Self {
         self.push(StopGradient(self.site()), self.width())
     }

@@ -17,7 +17,8 @@ pub const KINDS: [&str; 24] = [
     "K9F", "K9D",
 ];
 
-/// Cuts of single edges, and of what an update draws; all but the last four fit programs without a register.
+/// Cuts of single edges, and of what an update draws; all but the last four fit programs without a
+/// register.
 pub const PARTS: [&str; 24] = [
     "FF:keys=D",
     "FF:values=SG",

@@ -1,5 +1,5 @@
-//! Adam with coupled decay, as PyTorch's `torch.optim.Adam`: `g <- g + wd theta` after clipping, then AdamW's
-//! moments and step without a decay of its own.
+//! Adam with coupled decay, as PyTorch's `torch.optim.Adam`: `g <- g + wd theta` after clipping,
+//! then AdamW's moments and step without a decay of its own.
 
 use super::adamw::{self, AdamW};
 use super::{Described, Element, decayed, settings};

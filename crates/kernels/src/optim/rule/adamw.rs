@@ -3,8 +3,8 @@
 //! `theta <- theta - lr (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps)`.
 //!
 //! A gradient that dominates both moments brings `|mhat| / sqrt(vhat)` to the limit
-//! `(1 - b1) / (1 - b1^t) * sqrt((1 - b2^t) / (1 - b2))` whatever its size: 1 for the betas 0.9 and 0.99 at
-//! late steps, 3.2 for 0.9 and 0.999. A weight is saturated above 0.9 of that.
+//! `(1 - b1) / (1 - b1^t) * sqrt((1 - b2^t) / (1 - b2))` whatever its size: 1 for the betas 0.9 and
+//! 0.99 at late steps, 3.2 for 0.9 and 0.999. A weight is saturated above 0.9 of that.
 
 use super::{Described, Element, settings};
 use crate::Real;

@@ -1,8 +1,8 @@
 //! Lion (Chen et al. 2023, "Symbolic discovery of optimization algorithms"), with decoupled decay:
 //! `c <- b1 m + (1-b1) g`; `theta <- theta - lr wd theta - lr sign(c)`; `m <- b2 m + (1-b2) g`.
 //!
-//! Every weight moves by the rate, whatever its gradient's size, so nothing that a clip does to a first
-//! gradient is seen, and rates are smaller than Adam's, by three to ten times in that paper.
+//! Every weight moves by the rate, whatever its gradient's size, so nothing that a clip does to a
+//! first gradient is seen, and rates are smaller than Adam's, by three to ten times in that paper.
 
 use super::{Described, Element, settings};
 use crate::Real;

@@ -1,5 +1,5 @@
-//! What every rule is held to: its formula, written out by its file in plain `f64`; the same bits on every
-//! path, with and without the step; a direction that is the one it moves along.
+//! What every rule is held to: its formula, written out by its file in plain `f64`; the same bits
+//! on every path, with and without the step; a direction that is the one it moves along.
 
 use super::*;
 use crate::random::Stream;
@@ -31,7 +31,8 @@ fn normals<R: Real>(name: &str, scale: f64) -> Vec<R> {
     (0..N).map(|_| R::from_f64(scale * draws.normal())).collect()
 }
 
-/// Takes steps by the rule and by the book, which says the gradient that the rule sees and its direction.
+/// Takes steps by the rule and by the book, which says the gradient that the rule sees and its
+/// direction.
 pub(super) fn holds_to<D: Described>(
     rule: D,
     mut book: impl FnMut(&mut Book, f64, i32) -> (f64, f64),

@@ -22,8 +22,9 @@ pub struct LocalScore {
     pub update: f64,
 }
 
-/// Scores of `cuts` at a state: `next` is the batch of the update that would follow, `diagnostic` the
-/// batch whose loss is predicted. The clip by the global norm is part of the update, not of the gradient.
+/// Scores of `cuts` at a state: `next` is the batch of the update that would follow, `diagnostic`
+/// the batch whose loss is predicted. The clip by the global norm is part of the update, not of the
+/// gradient.
 pub fn local_scores<R: Real>(
     system: &dyn System<R>,
     state: &State<R>,
@@ -73,8 +74,8 @@ pub fn local_scores<R: Real>(
     Ok(cuts.iter().enumerate().map(score).collect())
 }
 
-/// Scores of graphs at a subject, as findings. The batch whose loss is predicted is the one that the other
-/// stream would draw next: the same sampler, other windows.
+/// Scores of graphs at a subject, as findings. The batch whose loss is predicted is the one that
+/// the other stream would draw next: the same sampler, other windows.
 pub fn scores(subject: &Subject, cuts: &[Cut]) -> Result<Vec<Finding>, MeasureError> {
     let Subject { system, state, optimizer, key } = *subject;
     let stream = match key.stream {

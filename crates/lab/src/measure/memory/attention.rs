@@ -10,9 +10,9 @@ use crate::measure::subject::Subject;
 
 /// The mean over the panel of the probability that queries give to positions before their own.
 ///
-/// The first predicted query of a rollout without a prefix has nothing before it and is left out. The last
-/// finding of each layer averages its heads. With `ages`, each layer's probabilities by how far back a position lies, over
-/// heads and over the queries that have such a position.
+/// The first predicted query of a rollout without a prefix has nothing before it and is left out.
+/// The last finding of each layer averages its heads. With `ages`, each layer's probabilities by
+/// how far back a position lies, over heads and over the queries that have such a position.
 pub fn attention(subject: &Subject, ages: bool) -> Result<Vec<Finding>, MeasureError> {
     let (system, model) = (subject.system, panel::model(subject)?);
     let caches: Vec<String> = system.program().cache_names().map(str::to_owned).collect();
@@ -64,8 +64,8 @@ pub fn attention(subject: &Subject, ages: bool) -> Result<Vec<Finding>, MeasureE
     Ok(findings)
 }
 
-/// What queries give to positions of each age, in bins of ages: sums over a bin of means over the queries that have a
-/// position of that age. Sums over `rows` trajectories and heads come in.
+/// What queries give to positions of each age, in bins of ages: sums over a bin of means over the
+/// queries that have a position of that age. Sums over `rows` trajectories and heads come in.
 fn shares(cache: &str, sums: &[f64], queries: &Range<usize>, rows: usize) -> Vec<Finding> {
     let share = |age: usize| {
         let with = queries.end - queries.start.max(age);

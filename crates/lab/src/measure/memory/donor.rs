@@ -1,9 +1,9 @@
 //! The donor-cache intervention: another trajectory's history in place of one's own.
 //!
-//! At every step the recipient reads what the donor, unperturbed, had stored before that step; its own
-//! token and physical state are not replaced and evolve freely. Donors are a derangement of the panel that
-//! is the same for every model and condition. The cost is not the value of memory: a foreign history is
-//! also one that the recipient never meets.
+//! At every step the recipient reads what the donor, unperturbed, had stored before that step; its
+//! own token and physical state are not replaced and evolve freely. Donors are a derangement of the
+//! panel that is the same for every model and condition. The cost is not the value of memory: a
+//! foreign history is also one that the recipient never meets.
 
 use std::sync::Arc;
 

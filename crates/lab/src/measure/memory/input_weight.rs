@@ -10,8 +10,9 @@ use crate::measure::subject::Subject;
 
 /// The Frobenius norm of a parameter's part that reads the input columns `columns`.
 ///
-/// A linear site's weight is stored inputs by outputs, row-major, so input columns are its rows. The
-/// quadrotor's world-frame velocity reading is columns 0..3 of the token: `embedding.weight`, `0..3`.
+/// A linear site's weight is stored inputs by outputs, row-major, so input columns are its rows.
+/// The quadrotor's world-frame velocity reading is columns 0..3 of the token: `embedding.weight`,
+/// `0..3`.
 pub fn input_weight(
     subject: &Subject,
     parameter: &str,

@@ -1,7 +1,7 @@
 //! History masking at evaluation: the same parameters, a shorter memory.
 //!
-//! Masking only hides: what a policy trained with a window does not read stays hidden, so a window at
-//! least as long as the trained one changes nothing, bit by bit.
+//! Masking only hides: what a policy trained with a window does not read stays hidden, so a window
+//! at least as long as the trained one changes nothing, bit by bit.
 
 use std::num::NonZeroUsize;
 

@@ -1,8 +1,8 @@
 //! What a policy reads from its memory: interventions on the forward, parameters unchanged.
 //!
-//! The panel is rolled again with less history ([`masking`](fn@masking)) or with another trajectory's
-//! history ([`donor`](fn@donor)), and the errors are compared trajectory by trajectory. Attention mass and
-//! input weights look at the policy without changing anything.
+//! The panel is rolled again with less history ([`masking`](fn@masking)) or with another
+//! trajectory's history ([`donor`](fn@donor)), and the errors are compared trajectory by
+//! trajectory. Attention mass and input weights look at the policy without changing anything.
 
 mod attention;
 mod donor;
@@ -29,14 +29,16 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "memory",
         "masking.error",
-        "the same with a window of w positions at evaluation only (part w=...), parameters unchanged",
+        "the same with a window of w positions at evaluation only (part w=...), parameters \
+         unchanged",
     ),
     define("memory", "masking.change", "masking.error - panel.error"),
     define("memory", "masking.relative", "mean over i of (e_i(w) - e_i) / e_i"),
     define(
         "memory",
         "donor.error",
-        "panel.error when row i reads the stored history of trajectory d(i) != i, d a fixed derangement; the recipient's token and state are its own and evolve freely",
+        "panel.error when row i reads the stored history of trajectory d(i) != i, d a fixed \
+         derangement; the recipient's token and state are its own and evolve freely",
     ),
     define("memory", "donor.cost", "v_I1 = donor.error - panel.error"),
     define("memory", "donor.relative", "mean over i of (e_i(donor) - e_i) / e_i"),
@@ -48,7 +50,8 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "memory",
         "attention.age",
-        "sum over the ages a of a bin of the mean, over trajectories, heads and the queries t >= a, of p_t,t-a, per layer",
+        "sum over the ages a of a bin of the mean, over trajectories, heads and the queries t >= \
+         a, of p_t,t-a, per layer",
     ),
     define(
         "memory",

@@ -1,8 +1,9 @@
 //! Vectors in a safetensors file, read a buffer at a time.
 //!
-//! The form is the export's, specified in docs/format.md. **Why not mapped into memory:** that takes `unsafe`,
-//! which no crate but the kernels may use, and a file that somebody shortens meanwhile would end the process.
-//! A buffer per vector reads as fast as a page does, and every error is one.
+//! The form is the export's, specified in docs/format.md. **Why not mapped into memory:** that
+//! takes `unsafe`, which no crate but the kernels may use, and a file that somebody shortens
+//! meanwhile would end the process. A buffer per vector reads as fast as a page does, and every
+//! error is one.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -3,8 +3,8 @@
 use super::folds::{FOLDS, Folds};
 use super::gather::Samples;
 
-/// Sums over the rows of one or more cells. A row is the probe's inputs followed by its targets, both
-/// shifted by the means over all rows, so that nothing large cancels later.
+/// Sums over the rows of one or more cells. A row is the probe's inputs followed by its targets,
+/// both shifted by the means over all rows, so that nothing large cancels later.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     /// Columns of inputs and targets together.

@@ -9,8 +9,8 @@ pub const FOLDS: usize = 5;
 
 /// An outer and an inner fold for every trajectory.
 ///
-/// One inner fold per trajectory serves all outer training sets: the inner fold `i` of outer training set
-/// `o` is the trajectories with inner fold `i` outside outer fold `o`.
+/// One inner fold per trajectory serves all outer training sets: the inner fold `i` of outer
+/// training set `o` is the trajectories with inner fold `i` outside outer fold `o`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folds {
     outer: Vec<usize>,
@@ -18,7 +18,8 @@ pub struct Folds {
 }
 
 impl Folds {
-    /// The folds of a panel of `trajectories`: shuffled once, from a stream of their own, then dealt out.
+    /// The folds of a panel of `trajectories`: shuffled once, from a stream of their own, then
+    /// dealt out.
     pub fn fixed(trajectories: usize) -> Result<Self, MeasureError> {
         let order = Stream::new(0, "measure/probe folds").at(0, 0).permutation(trajectories);
         let (mut outer, mut inner) = (vec![0; trajectories], vec![0; trajectories]);

@@ -30,9 +30,9 @@ pub struct Samples {
 
 /// Rolls the panel and keeps what the taps held.
 ///
-/// On common inputs the reference is rolled first; its observations *and its states* replace the policy's
-/// at every step. So the target is the true quantity behind the observation that was fed, and the policy's
-/// own actions, which answer another trajectory, lead nowhere.
+/// On common inputs the reference is rolled first; its observations *and its states* replace the
+/// policy's at every step. So the target is the true quantity behind the observation that was fed,
+/// and the policy's own actions, which answer another trajectory, lead nowhere.
 pub fn gather(
     subject: &Subject,
     inputs: &Inputs,

@@ -1,20 +1,21 @@
 //! Linear probes: how much of a true quantity can be read off what each layer stored.
 //!
-//! **The procedure.** Ridge regression with an intercept from one tap to another, on the fixed panel.
-//! Five outer folds hold out whole trajectories; within the other four fifths, five inner folds, again of
-//! whole trajectories, choose among [`STRENGTHS`] by their mean R^2; the choice is refitted on all four
-//! fifths and scored on the held-out fifth. Reported is the mean of the five held-out R^2, each averaged
-//! over the target's columns with equal weight.
+//! **The procedure.** Ridge regression with an intercept from one tap to another, on the fixed
+//! panel. Five outer folds hold out whole trajectories; within the other four fifths, five inner
+//! folds, again of whole trajectories, choose among [`STRENGTHS`] by their mean R^2; the choice is
+//! refitted on all four fifths and scored on the held-out fifth. Reported is the mean of the five
+//! held-out R^2, each averaged over the target's columns with equal weight.
 //!
-//! **Choices that the paper leaves open.** Inputs are standardised with the mean and (population) standard
-//! deviation of the rows that the ridge is fitted on, so one list of strengths serves tokens and
-//! representations of any scale; a column that is constant there is left out. The target is centred, not
-//! scaled. A strength is what scikit-learn's `Ridge` calls `alpha`: it stands beside a sum over rows.
-//! Folds are fixed for a number of trajectories and the same for every model ([`Folds::fixed`]).
+//! **Choices that the paper leaves open.** Inputs are standardised with the mean and (population)
+//! standard deviation of the rows that the ridge is fitted on, so one list of strengths serves
+//! tokens and representations of any scale; a column that is constant there is left out. The target
+//! is centred, not scaled. A strength is what scikit-learn's `Ridge` calls `alpha`: it stands
+//! beside a sum over rows. Folds are fixed for a number of trajectories and the same for every
+//! model ([`Folds::fixed`]).
 //!
-//! **One design decision.** Nothing is refitted from rows. Twenty-five cells (outer fold, inner fold) each
-//! hold the sums of products of their rows, in `f64`; every training and test set of the nested procedure
-//! is a sum of cells, and every fit one small Cholesky factorisation.
+//! **One design decision.** Nothing is refitted from rows. Twenty-five cells (outer fold, inner
+//! fold) each hold the sums of products of their rows, in `f64`; every training and test set of the
+//! nested procedure is a sum of cells, and every fit one small Cholesky factorisation.
 
 mod cells;
 mod folds;
@@ -37,7 +38,8 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "probe",
         "probe.r2",
-        "R^2 of ridge from a tap to the true quantity, held-out trajectories, 5 x 5 nested folds, 8 strengths; on the policy's own inputs",
+        "R^2 of ridge from a tap to the true quantity, held-out trajectories, 5 x 5 nested folds, \
+         8 strengths; on the policy's own inputs",
     ),
     define(
         "probe",

@@ -66,7 +66,8 @@ pub fn score(
     Ok(Ok(Score { r2: mean, folds: r2, strengths }))
 }
 
-/// Weights of the inputs as they are (shifted, not standardised) and an intercept, for every target.
+/// Weights of the inputs as they are (shifted, not standardised) and an intercept, for every
+/// target.
 struct Fitted {
     /// `[target][column]`
     weights: Vec<Vec<f64>>,

@@ -42,9 +42,10 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     Ok(Drawing {
         title: format!("Learning curves of {}", study.name),
         caption: format!(
-            "{}: means over sources (lines) and single sources (thin) on a logarithmic scale; descriptive, no \
-             intervals. All panels have one scale. Evaluations in the first twentieth of training and values that are not above zero are in the data \
-             only. A dotted vertical line is the update at which arms branch off others.{}",
+            "{}: means over sources (lines) and single sources (thin) on a logarithmic scale; \
+             descriptive, no intervals. All panels have one scale. Evaluations in the first \
+             twentieth of training and values that are not above zero are in the data only. A \
+             dotted vertical line is the update at which arms branch off others.{}",
             capital(&study.error_words().error),
             data.gap_sentence()
         ),

@@ -13,7 +13,8 @@ use crate::report::results::{Judged, Study, distinct};
 
 const NAME: &str = "forest";
 
-/// A row whose reach is this much smaller than its panel's gets another panel, or it would be a dot at zero.
+/// A row whose reach is this much smaller than its panel's gets another panel, or it would be a dot
+/// at zero.
 const SMALLER: f64 = 20.0;
 
 pub(super) fn draw(study: &Study) -> Result<Drawing, ReportError> {
@@ -62,9 +63,9 @@ pub(super) fn draw(study: &Study) -> Result<Drawing, ReportError> {
     Ok(Drawing {
         title: format!("Contrasts of {}", study.name),
         caption: format!(
-            "Estimates with the interval of their family, which decides (thin), and the pointwise 95% source-bootstrap \
-             interval (thick). One panel per family; contrasts of much smaller size have a panel of \
-             their own.{}",
+            "Estimates with the interval of their family, which decides (thin), and the pointwise \
+             95% source-bootstrap interval (thick). One panel per family; contrasts of much \
+             smaller size have a panel of their own.{}",
             gaps.gap_sentence()
         ),
         legend: vec![

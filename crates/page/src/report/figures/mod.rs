@@ -1,8 +1,9 @@
 //! The figures: each a function of one study's tables, with its data as CSV.
 //!
-//! They know no study: arms, conditions, quantities and contrasts are whatever the tables name, in the order in
-//! which the tables have them. Every figure shows the values per source behind the means and says in its caption what its
-//! intervals are. What can not be shown is named in the caption; a figure of which nothing can be shown is an error.
+//! They know no study: arms, conditions, quantities and contrasts are whatever the tables name, in
+//! the order in which the tables have them. Every figure shows the values per source behind the
+//! means and says in its caption what its intervals are. What can not be shown is named in the
+//! caption; a figure of which nothing can be shown is an error.
 
 pub mod curves;
 mod endpoints;
@@ -53,8 +54,8 @@ impl Results {
         }
     }
 
-    /// Colours and marks for a study: the same arm has the same on a whole page, unless the page has more arms than there
-    /// are marks; then only cuts do.
+    /// Colours and marks for a study: the same arm has the same on a whole page, unless the page
+    /// has more arms than there are marks; then only cuts do.
     pub fn palette(&self, study: &Study) -> Palette {
         let all = Palette::of_arms(self.studies().flat_map(Study::arms_in_order));
         let own = study.arms_in_order();

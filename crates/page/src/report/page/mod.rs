@@ -1,8 +1,9 @@
 //! One self-contained HTML page.
 //!
-//! The page holds its styles, its script, its drawings and its data; a content security policy forbids everything
-//! else, and names the script by its hash, so that nothing that slipped into the page could run. Markup
-//! is written with plain formatting: there is one escape function and no template language to disagree with it.
+//! The page holds its styles, its script, its drawings and its data; a content security policy
+//! forbids everything else, and names the script by its hash, so that nothing that slipped into the
+//! page could run. Markup is written with plain formatting: there is one escape function and no
+//! template language to disagree with it.
 
 mod studies;
 
@@ -44,19 +45,18 @@ impl Page {
         let mut head = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
-             script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-             <title>{title}</title>\n<style>\n",
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+             'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; form-action \
+             'none'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" \
+             href=\"data:,\">\n<title>{title}</title>\n<style>\n",
             SCRIPT_HASH.trim()
         );
         let (light, dark) = (page_variables(false), page_variables(true));
         let _ = write!(
             head,
-            ":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n\
-             @media screen{{:root[data-theme=dark]{{{dark}}}}}\n{}\n{STYLE}</style>\n</head>\n<body>\n\
-             <header><h1>{title}</h1><button id=\"theme\" type=\"button\" aria-label=\"switch between light and dark\">\
-             light / dark</button></header>\n",
+            ":root{{{light}}}\n@media screen and \
+             (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n@media \
+             screen{{:root[data-theme=dark]{{{dark}}}}}\n{}\n{STYLE}</style>\n</head>\n<body>\n<header><h1>{title}</h1><button id=\"theme\" type=\"button\" aria-label=\"switch between light and dark\">light / dark</button></header>\n",
             rules(false)
         );
         Self { head, html: String::new(), sections: Vec::new(), left_out: Vec::new() }
@@ -74,7 +74,8 @@ impl Page {
         }
         let _ = write!(
             page,
-            "<main>\n{html}</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+            "<main>\n{html}</main>\n<div id=\"tip\" role=\"status\" \
+             hidden></div>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
         );
         page
     }
@@ -141,8 +142,8 @@ impl Page {
         let [done, failed, other] = [done, failed, other].map(thousands);
         let _ = writeln!(
             self.html,
-            "<p class=\"states\">{studies}: <b>{done}</b> units done, <b>{failed}</b> failed, <b>{other}</b> not \
-             finished. <a href=\"#units\">Which?</a></p>"
+            "<p class=\"states\">{studies}: <b>{done}</b> units done, <b>{failed}</b> failed, \
+             <b>{other}</b> not finished. <a href=\"#units\">Which?</a></p>"
         );
     }
 
@@ -279,7 +280,8 @@ impl Page {
     fn facts(&mut self, study: &Study) {
         let _ = writeln!(
             self.html,
-            "<details id=\"about-{}\"><summary>{}</summary>\n<div class=\"scroll\"><table class=\"facts\"><tbody>",
+            "<details id=\"about-{}\"><summary>{}</summary>\n<div class=\"scroll\"><table \
+             class=\"facts\"><tbody>",
             file_name(&study.name),
             xml(&studies::study_title(study))
         );
@@ -326,19 +328,22 @@ fn short(cell: &str) -> String {
     }
 }
 
-/// Data that are longer than this are packed: a page of a whole programme would be mostly data otherwise.
+/// Data that are longer than this are packed: a page of a whole programme would be mostly data
+/// otherwise.
 const PLAIN_CSV: usize = 8_000;
 
 fn csv_link(name: &str, csv: &str) -> String {
     let name = file_name(name);
     if csv.len() <= PLAIN_CSV {
         return format!(
-            "<a class=\"csv\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">data (CSV)</a>",
+            "<a class=\"csv\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">data \
+             (CSV)</a>",
             percent(csv)
         );
     }
     format!(
-        "<a class=\"csv\" download=\"{name}.csv.gz\" href=\"data:application/gzip;base64,{}\">data (CSV, gzip)</a>",
+        "<a class=\"csv\" download=\"{name}.csv.gz\" href=\"data:application/gzip;base64,{}\">data \
+         (CSV, gzip)</a>",
         STANDARD.encode(gzip(csv.as_bytes()))
     )
 }

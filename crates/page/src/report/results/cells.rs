@@ -1,12 +1,14 @@
 //! Cells: the values of an arm under a condition, one per source, wherever they lie.
 //!
-//! A study may use another's arms. Its tables then hold them under their own names, or the condition
-//! names the study they come from (`c2/0.05`). If the study itself lacks a cell, it is looked up where it was
-//! trained, so that a figure does not depend on which of the two ways a collector chose.
+//! A study may use another's arms. Its tables then hold them under their own names, or the
+//! condition names the study they come from (`c2/0.05`). If the study itself lacks a cell, it is
+//! looked up where it was trained, so that a figure does not depend on which of the two ways a
+//! collector chose.
 
 use super::{Results, SourceValues, Study};
 
-/// One spelling for comparing conditions: a number has two decimals whatever was written (`0`, `0.2`, `c2/0.2`); other names are as they are.
+/// One spelling for comparing conditions: a number has two decimals whatever was written (`0`,
+/// `0.2`, `c2/0.2`); other names are as they are.
 pub fn canonical_condition(text: &str) -> String {
     if let Some((study, condition)) = text.split_once('/') {
         return format!("{study}/{}", canonical_condition(condition));

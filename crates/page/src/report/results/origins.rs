@@ -1,4 +1,5 @@
-//! Cells that a study takes over from another: its table of units names the study that they were made for.
+//! Cells that a study takes over from another: its table of units names the study that they were
+//! made for.
 
 use backcut_evidence::tables::rows::UnitRow;
 

@@ -52,8 +52,8 @@ pub fn contrasts(studies: &[&Study]) -> Table {
         columns: columns.map(str::to_owned).to_vec(),
         rows,
         notes: vec![
-            "The interval of the family decides in the frozen direction; the exact test audits. Only the ledger \
-             makes a row confirmatory or prespecified."
+            "The interval of the family decides in the frozen direction; the exact test audits. \
+             Only the ledger makes a row confirmatory or prespecified."
                 .into(),
         ],
         csv: file,

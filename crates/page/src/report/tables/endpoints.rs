@@ -12,8 +12,8 @@ use crate::report::results::{Results, Study};
 /// More rows than this go to the CSV only.
 const SHOWN: usize = 400;
 
-const INTERVALS: &str = "Means over sources with pointwise 95% source-bootstrap intervals (descriptive) from four \
-                         sources on.";
+const INTERVALS: &str = "Means over sources with pointwise 95% source-bootstrap intervals \
+                         (descriptive) from four sources on.";
 
 pub fn endpoints(results: &Results, studies: &[&Study]) -> Table {
     let (mut rows, mut data) = (Vec::new(), Data::default());

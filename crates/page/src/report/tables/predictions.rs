@@ -34,7 +34,8 @@ pub fn predictions(studies: &[&Study]) -> Table {
         columns: columns.map(str::to_owned).to_vec(),
         rows,
         notes: vec![
-            "The mean over sources with the family's interval; agree: sources on the predicted side."
+            "The mean over sources with the family's interval; agree: sources on the predicted \
+             side."
                 .into(),
         ],
         csv: file,

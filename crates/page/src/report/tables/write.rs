@@ -12,7 +12,8 @@ pub enum Format {
     Html,
     /// A pipe table.
     Markdown,
-    /// A `tabular` with booktabs rules, no wider than the line; a `longtable` where it is longer than a page.
+    /// A `tabular` with booktabs rules, no wider than the line; a `longtable` where it is longer
+    /// than a page.
     Latex,
 }
 
@@ -104,13 +105,13 @@ impl Table {
         let head = line(&self.columns);
         let mut out = if self.rows.len() > PAGE_ROWS {
             format!(
-                "% \\usepackage{{array, booktabs, longtable}}\n\\begingroup\\small\n\\begin{{longtable}}{{{columns}}}\n\
-                 \\caption{{{caption}}} \\\\\n\\toprule\n{head}\\midrule\n\\endhead\n"
+                "% \\usepackage{{array, booktabs, \
+                 longtable}}\n\\begingroup\\small\n\\begin{{longtable}}{{{columns}}}\n\\caption{{{caption}}} \\\\\n\\toprule\n{head}\\midrule\n\\endhead\n"
             )
         } else {
             format!(
-                "% \\usepackage{{array, booktabs}}\n\\begin{{table}}\n\\small\n\\caption{{{caption}}}\n\
-                 \\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\\midrule\n"
+                "% \\usepackage{{array, \
+                 booktabs}}\n\\begin{{table}}\n\\small\n\\caption{{{caption}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\\midrule\n"
             )
         };
         for row in &self.rows {
@@ -127,8 +128,9 @@ impl Table {
         out
     }
 
-    /// Columns of LaTeX that fit a line: as wide as they are where all of them fit, or else shares of the line. Short
-    /// columns then get what they need and the long ones the rest, by the square root of their longest cells.
+    /// Columns of LaTeX that fit a line: as wide as they are where all of them fit, or else shares
+    /// of the line. Short columns then get what they need and the long ones the rest, by the square
+    /// root of their longest cells.
     fn latex_columns(&self) -> String {
         let cells = |at: usize| self.rows.iter().filter_map(move |row| row.get(at));
         let widest = |at: usize| {
@@ -157,9 +159,11 @@ impl Table {
         let column = |width: &f64| {
             let share =
                 if is_short(*width) { scale * share(*width) } else { rest * width.sqrt() / long };
-            let down = (1e4 * share).floor() / 1e4; // rounded down, so that the sum stays on the line
+            // rounded down, so that the sum stays on the line
+            let down = (1e4 * share).floor() / 1e4;
             format!(
-                ">{{\\raggedright\\arraybackslash}}p{{\\dimexpr {down:.4}\\linewidth-2\\tabcolsep\\relax}}"
+                ">{{\\raggedright\\arraybackslash}}p{{\\dimexpr \
+                 {down:.4}\\linewidth-2\\tabcolsep\\relax}}"
             )
         };
         widths.iter().map(column).collect()
