@@ -94,8 +94,8 @@ class Comparison:
         names = ["gradient.norm", "gradient.ratio", "gradient.cosine", "gradient.difference", "clip.factor",
                  "rho.median", "applied.sign-cosine", "applied.ratio", "applied.cosine", "applied.difference"]
         whole = {(row["quantity"], row["arm"]): row["value"] for row in self.table if row["part"] == "all"}
-        shown = [name for name in names if (name, self.reference) in whole]
         arms = [arm for name, arm in whole if name == "gradient.norm"]
+        shown = [name for name in names if any(whole.get((name, arm)) is not None for arm in arms)]
         return Table({"arm": arms, **{name: [whole.get((name, arm)) for arm in arms] for name in shown}})
 
     def scalars(self, prefix: str = "") -> dict[str, float]:

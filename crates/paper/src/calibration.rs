@@ -12,6 +12,7 @@ use backcut_evidence::tables::UnitState;
 use backcut_evidence::tables::rows::Observation;
 use backcut_page::report::results::Study;
 use backcut_page::report::{ReportError, Results};
+use backcut_stats::quantile::mean;
 use serde::Deserialize;
 
 /// The study whose tables are read.
@@ -151,10 +152,6 @@ fn candidate(study: &Study, name: &str, targets: &[Targets]) -> Candidate {
         }
     }
     Candidate { name: name.to_owned(), cells }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The standard deviation over sources, relative to their mean.

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use backcut_text::COLUMNS;
 use backcut_text::format::Digits;
+use backcut_text::{COLUMNS, shortened};
 
 use crate::family::{Report, Row};
 
@@ -17,14 +17,6 @@ pub(crate) const NAME: usize = 18;
 pub(crate) fn name_width(report: &Report, columns: usize) -> usize {
     let longest = report.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     longest.clamp(8, NAME + columns.saturating_sub(COLUMNS) / 2)
-}
-
-/// A name cut to a width.
-pub(crate) fn short(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return name.to_owned();
-    }
-    name.chars().take(width - 1).chain(['…']).collect()
 }
 
 /// The axis: a range of values mapped onto a range of places.
@@ -58,7 +50,7 @@ impl Axis {
 /// The plot in characters, at most `columns` wide.
 pub fn terminal(report: &Report, columns: usize) -> String {
     let most = name_width(report, columns);
-    let short = |row: &Row| short(&row.name, most);
+    let short = |row: &Row| shortened(&row.name, most);
     let name = report.rows.iter().map(|row| short(row).chars().count()).max().unwrap_or(0);
     let width = columns.saturating_sub(name + 1).max(20);
     let axis = Axis::of(report);

@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 
 use backcut_text::format::{Digits, p_value};
-use backcut_text::{COLUMNS, counted, escape, wrapped};
+use backcut_text::{COLUMNS, counted, escape, shortened, wrapped};
 
 use crate::family::{Bound, Report, Row};
-use crate::forest::{self, name_width, short};
+use crate::forest::{self, name_width};
 use crate::signflip::TIE_TOLERANCE;
 use crate::table::{Cell, SourceTable};
 
@@ -116,7 +116,7 @@ fn estimates(report: &Report, columns: usize) -> String {
         let _ = writeln!(
             text,
             "{:name$} {:>11}  {:<23}  {}",
-            short(&row.name, name),
+            shortened(&row.name, name),
             digits.number(row.estimate),
             digits.interval(row.pointwise),
             digits.interval(row.family)
@@ -137,7 +137,7 @@ fn tests(report: &Report, columns: usize) -> String {
     for row in &report.rows {
         let line = format!(
             "{:name$} {:>7} {:>8} {:>8} {:<12} ",
-            short(&row.name, name),
+            shortened(&row.name, name),
             format!("{}/{}", row.agreeing, row.n),
             p_value(row.exact.p),
             p_value(row.adjusted_p),
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn a_name_is_cut_only_if_it_is_too_long() {
         let name = |length: usize| "é".repeat(length);
-        assert_eq!(short(&name(NAME), NAME), name(NAME));
-        assert_eq!(short(&name(NAME + 1), NAME), name(NAME - 1) + "…");
+        assert_eq!(shortened(&name(NAME), NAME), name(NAME));
+        assert_eq!(shortened(&name(NAME + 1), NAME), name(NAME - 1) + "…");
         assert_eq!(trim_zeros("95.0"), "95");
         assert_eq!(trim_zeros("97.5"), "97.5");
     }

@@ -21,4 +21,4 @@ pub mod escape;
 pub mod format;
 mod words;
 
-pub use words::{COLUMNS, Hinted, capital, counted, nearest, thousands, wrapped};
+pub use words::{COLUMNS, Hinted, capital, counted, nearest, shortened, thousands, wrapped};

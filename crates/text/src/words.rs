@@ -45,6 +45,14 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     (candidate.0 <= (name.len() / 2).max(2)).then_some(candidate.1)
 }
 
+/// A text cut to so many columns, with an ellipsis if something was cut.
+pub fn shortened(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    text.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// `1 unit`, `2 units`, `2 entries`.
 pub fn counted(n: usize, what: &str) -> String {
     let n_words = thousands(n);

@@ -10,60 +10,47 @@
 //! of [`Finding`]s: one number with the name of its quantity, the cut, and the part it belongs to. So a
 //! study can hold measurements beside training runs, and any result is a tidy table.
 
-mod ages;
 mod arms;
-mod chain;
 mod comparison;
 mod cost;
 mod define;
-pub mod diagnostics;
 mod error;
 mod finding;
 mod geometry;
-mod gradient;
-mod gradient_seeds;
-mod gradient_vjp;
 mod groups;
+mod kinds;
 mod layers;
-mod measurement;
 mod median;
-pub mod memory;
 pub mod outside;
 mod panel;
-pub mod probe;
-mod reference;
 mod rig;
 mod source;
 mod spectral;
 mod subject;
 mod summary;
-pub mod track;
-mod update;
-mod update_across;
-mod update_replay;
 mod update_scales;
 mod update_signs;
-mod windows;
 
-pub use ages::{age_bins, age_name, ages};
-pub use chain::{ChainGains, ChainOptions, chain, chain_gains};
 pub use cost::update_bytes;
 pub use define::Definition;
 pub use error::MeasureError;
 pub use finding::{Finding, Of};
 pub use geometry::Geometry;
-pub use gradient::{GradientOptions, geometry_of_gradients, gradient};
-pub use gradient_seeds::seed_resultant;
-pub use gradient_vjp::action_norms;
 pub use groups::{
     ALL, Group, REDUNDANT, group_of, groups, groups_apart, groups_by, is_redundant, pooled,
 };
+pub use kinds::ages::{age_bins, age_name, ages};
+pub use kinds::chain::{ChainGains, ChainOptions, chain, chain_gains};
+pub use kinds::gradient::{GradientOptions, geometry_of_gradients, gradient};
+pub use kinds::gradient_seeds::seed_resultant;
+pub use kinds::gradient_vjp::action_norms;
+pub use kinds::update::{UpdateOptions, update, updates_of_gradients};
+pub use kinds::update_across::placement_follows_history;
+pub use kinds::update_replay::replayed_hash;
+pub use kinds::{Measurement, definition, definitions, measure};
+pub use kinds::{diagnostics, memory, probe, track};
 pub use layers::{Layer, Steps};
-pub use measurement::{Measurement, definition, definitions, measure};
 pub use rig::Rig;
 pub use spectral::norm2;
 pub use subject::Subject;
 pub use summary::{PERCENTILES, summarise};
-pub use update::{UpdateOptions, update, updates_of_gradients};
-pub use update_across::placement_follows_history;
-pub use update_replay::replayed_hash;

@@ -11,16 +11,15 @@ use super::figure::Dots;
 use super::gradient::point;
 use super::output::Results;
 use super::states::{StateArgs, States, reference};
-use super::table::{Look, Table, defined, wrapped};
+use super::table::{Column, Look, Row, sheet, wrapped};
 use crate::exit::{Told as _, Verdict, user};
-use crate::say::out;
 use crate::settings::value;
 
 /// Options of `backcut measure any`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The kind of measurement, as study files call it: masking, donor, attention, input-weight, ...
-    kind: String,
+    pub kind: String,
     /// Its options, as windows=[1,2]; may be repeated
     #[arg(long = "with", value_name = "KEY=VALUE")]
     with: Vec<String>,
@@ -28,7 +27,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
     #[command(flatten)]
-    states: StateArgs,
+    pub states: StateArgs,
 }
 
 impl Args {
@@ -49,20 +48,13 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    if args.states.define {
-        out!("{}", defined(&args.kind))?;
-        return Ok(Verdict::Fine);
-    }
     let measurement = args.measurement()?;
     let states = args.states.restore(tools)?;
     let reference = reference(args.reference.as_ref(), tools)?;
     let reference = reference.as_ref().map(Subject::of);
-    let mut of_state = Vec::new();
-    for state in &states.all {
-        let found = measure(&measurement, &Subject::of(&state.restored), reference.as_ref());
-        of_state.push(found.told_at(&state.label)?);
-    }
-    let results = Results::new(of_state);
+    let results = Results::new(states.each(|subject, state| {
+        measure(&measurement, subject, reference.as_ref()).told_at(&state.label)
+    })?);
     let text = text(&states, &results.summary);
     let figures = figures(measurement.kind(), &results.summary);
     let figures: Vec<(&str, String)> =
@@ -71,19 +63,45 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-/// One line per finding; percentiles stand beside their median.
+/// A table per family of quantities (`gradient.norm` and `gradient.ratio` are one), with a row for every
+/// cut and part; percentiles stand beside their median.
 fn text(states: &States, findings: &[Finding]) -> String {
     let look = Look(findings);
-    let mut table = Table::new(["quantity", "cut", "part", "value"]);
-    let mut reasons = Vec::new();
+    let mut families: Vec<(&str, Vec<&Finding>)> = Vec::new();
     for finding in findings.iter().filter(|f| !is_percentile(f)) {
-        let Finding { quantity, of, part, .. } = finding;
-        let value = look.band(quantity, of, part);
-        table.row([quantity.clone(), of.to_string(), part.clone(), value]);
-        reasons.push(quantity.as_str());
+        let family = finding.quantity.rsplit_once('.').map_or("", |(family, _)| family);
+        match families.iter_mut().find(|(known, _)| *known == family) {
+            Some((_, members)) => members.push(finding),
+            None => families.push((family, vec![finding])),
+        }
     }
-    let introduction = wrapped(&states.introduction(), 2);
-    format!("{introduction}\n{}{}", table.text(), look.reasons(&reasons))
+    let mut out = wrapped(&states.introduction(), 2);
+    for (family, members) in families {
+        let (mut quantities, mut rows): (Vec<&str>, Vec<(&Of, &str)>) = (Vec::new(), Vec::new());
+        for Finding { quantity, of, part, .. } in members {
+            if !quantities.contains(&quantity.as_str()) {
+                quantities.push(quantity);
+            }
+            if !rows.contains(&(of, part)) {
+                rows.push((of, part));
+            }
+        }
+        let row =
+            |(of, part): (&Of, &str)| Row::new(format!("{of} {part}").trim_start(), "", of, part);
+        let rows: Vec<Row> = rows.into_iter().map(row).collect();
+        let columns = quantities.iter().map(|quantity| {
+            let head = quantity.strip_prefix(family).unwrap_or(quantity);
+            let head = head.trim_start_matches('.');
+            Column::formed(head, quantity, |look, quantity, of, part| {
+                let found = look.find(quantity, of, part);
+                found.map_or_else(String::new, |_| look.band(quantity, of, part))
+            })
+        });
+        let columns: Vec<Column> = columns.collect();
+        out += &format!("\n{}", sheet(look, family, &rows, &columns));
+        out += &look.reasons(&quantities);
+    }
+    out
 }
 
 /// A figure for each quantity that has a value: its parts as rows, its cuts as series.

@@ -8,16 +8,16 @@ use std::time::Instant;
 use anyhow::Result;
 use backcut_engine::Cut;
 use backcut_kernels::Isa;
-use backcut_lab::measure::{ALL, Finding, Subject, update_bytes};
+use backcut_lab::measure::{ALL, Finding, Of, Subject, update_bytes};
 use backcut_lab::training::{Arm, Trainer};
 use backcut_stats::quantile::quantiles;
 use backcut_study::Tools;
 
 use super::output::Results;
 use super::states::{Named, StateArgs, parse_cuts};
-use super::table::{Look, Table, defined, number, wrapped};
+use super::table::{Column, Look, Row, sheet, wrapped};
 use crate::exit::{Told as _, Verdict};
-use crate::say::{out, outln};
+use crate::say::outln;
 use backcut_text::thousands;
 
 /// Updates in a row: the first finds what another cut left in the caches and is not counted.
@@ -27,7 +27,7 @@ const BURST: usize = 4;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    states: StateArgs,
+    pub states: StateArgs,
     /// Cuts to time, FF first
     #[arg(long, value_delimiter = ',', default_value = "FF,FD,F_SG")]
     cuts: Vec<String>,
@@ -42,10 +42,6 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    if args.states.define {
-        out!("{}", defined("cost"))?;
-        return Ok(Verdict::Fine);
-    }
     let mut cuts = parse_cuts(&args.cuts)?;
     let states = args.states.restore(tools)?;
     if let (Some(updates), Some(cut), Some(state)) =
@@ -59,14 +55,11 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     if !cuts.contains(&Cut::FF) {
         cuts.insert(0, Cut::FF);
     }
-    let mut of_state = Vec::new();
-    for restored in &states.all {
-        let system = restored.restored.built.system();
-        let mut findings = update_bytes(system, &cuts).told_at(&restored.label)?;
-        findings.extend(times(restored, &cuts, args.rounds)?);
-        of_state.push(findings);
-    }
-    let results = Results::new(of_state);
+    let results = Results::new(states.each(|subject, state| {
+        let mut findings = update_bytes(subject.system, &cuts).told_at(&state.label)?;
+        findings.extend(times(state, &cuts, args.rounds)?);
+        Ok(findings)
+    })?);
     let mut text = wrapped(&states.introduction(), 2);
     let path = Isa::detect();
     text += &wrapped(
@@ -79,7 +72,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         2,
     );
     text += "\n";
-    text += &table(Look(&results.summary), &cuts);
+    let look = Look(&results.summary);
+    let rows = Row::of_cuts("", &look.cuts("cost.median-ms"));
+    text += &sheet(look, "cut", &rows, &COSTS);
     results.publish("cost", &args.states, &states, &text, &[])?;
     Ok(Verdict::Fine)
 }
@@ -128,29 +123,22 @@ fn times(restored: &Named, cuts: &[Cut], rounds: u32) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn table(look: Look, cuts: &[Cut]) -> String {
-    let names = cuts.iter().map(ToString::to_string);
-    let heads = ["cut", "median ms", "x FF", "min ms", "workspace B", "x FF", "peak B", "x FF"];
-    let mut table = Table::new(heads);
-    for cut in names {
-        let value = |quantity: &str, cut: &str| look.value(quantity, cut, ALL);
-        let ratio = |quantity: &str| {
-            let pair = value(quantity, &cut).zip(value(quantity, "FF"));
-            pair.map_or_else(|| "-".to_owned(), |(a, b)| format!("{:.3}", a / b))
-        };
-        let whole = |quantity: &str| {
-            value(quantity, &cut).map_or_else(|| "-".to_owned(), |n| thousands(n.round() as usize))
-        };
-        table.row([
-            cut.clone(),
-            value("cost.median-ms", &cut).map_or_else(|| "-".to_owned(), number),
-            ratio("cost.median-ms"),
-            value("cost.min-ms", &cut).map_or_else(|| "-".to_owned(), number),
-            whole("cost.workspace-bytes"),
-            ratio("cost.workspace-bytes"),
-            whole("cost.peak-bytes"),
-            ratio("cost.peak-bytes"),
-        ]);
-    }
-    table.text()
+const COSTS: [Column; 7] = [
+    Column::plain("median ms", "cost.median-ms"),
+    Column::formed("x FF", "cost.median-ms", ratio),
+    Column::plain("min ms", "cost.min-ms"),
+    Column::formed("workspace B", "cost.workspace-bytes", whole),
+    Column::formed("x FF", "cost.workspace-bytes", ratio),
+    Column::formed("peak B", "cost.peak-bytes", whole),
+    Column::formed("x FF", "cost.peak-bytes", ratio),
+];
+
+fn ratio(look: Look, quantity: &str, of: &Of, part: &str) -> String {
+    let pair = look.value(quantity, of, part).zip(look.value(quantity, "FF", part));
+    pair.map_or_else(|| "-".to_owned(), |(own, full)| format!("{:.3}", own / full))
+}
+
+fn whole(look: Look, quantity: &str, of: &Of, part: &str) -> String {
+    let bytes = look.value(quantity, of, part);
+    bytes.map_or_else(|| "-".to_owned(), |bytes| thousands(bytes.round() as usize))
 }

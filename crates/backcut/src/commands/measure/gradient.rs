@@ -3,23 +3,22 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use backcut_lab::measure::{ALL, GradientOptions, Of, Rig, Subject, gradient};
+use backcut_lab::measure::{ALL, GradientOptions, Of, gradient};
 use backcut_study::Tools;
 
 use super::figure::{Dots, Lines, Point};
 use super::lead::{self, Compared};
 use super::output::Results;
 use super::states::{StateArgs, parse_cuts};
-use super::table::{Look, Table, defined, number, wrapped};
+use super::table::{Column, Look, Row, by_part, number, sheet, wrapped};
 use crate::common::parse_cut;
 use crate::exit::{Told as _, Verdict};
-use crate::say::out;
 
 /// Options of `backcut measure gradient`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    states: StateArgs,
+    pub states: StateArgs,
     /// Cuts to compare with FF
     #[arg(long, value_delimiter = ',', default_value = "FF,FD,F_SG,KF,KD,K_SG")]
     cuts: Vec<String>,
@@ -37,28 +36,25 @@ pub struct Args {
 const LEAD: Compared =
     Compared { noun: "the gradient", difference: "gradient.difference", cosine: "gradient.cosine" };
 
+const LENGTHS: [Column; 4] = [
+    Column::new("|g|", "gradient.norm"),
+    Column::new("|g|/|ref|", "gradient.ratio"),
+    Column::new("|g-ref|/|ref|", "gradient.difference"),
+    Column::new("cosine", "gradient.cosine"),
+];
+const AGES: [Column; 2] =
+    [Column::new("|part|", "age.norm"), Column::new("|sum up to it|", "age.reach")];
+
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    if args.states.define {
-        out!("{}", defined("gradient"))?;
-        return Ok(Verdict::Fine);
-    }
     let cuts = parse_cuts(&args.cuts)?;
     let wanted = args.ages.iter().filter(|text| *text != "none");
     let ages = wanted.map(|text| parse_cut(text)).collect::<Result<Vec<_>>>()?;
     let options = GradientOptions { windows: args.windows as usize, ages, paths: true };
     let states = args.states.restore(tools)?;
-    let mut of_state = Vec::new();
-    let mut rigs: Vec<Option<Rig<f32>>> = states.systems().iter().map(|_| None).collect();
-    for restored in &states.all {
-        let subject = Subject::of(&restored.restored);
-        let rig = match &mut rigs[states.system_of(restored)] {
-            Some(rig) => rig,
-            empty => empty.insert(Rig::new(subject.system, &cuts).told_at(&restored.label)?),
-        };
-        of_state.push(gradient(rig, &subject, &options).told_at(&restored.label)?);
-    }
-    let results = Results::new(of_state);
+    let results = Results::new(states.each_rig(&cuts, false, |rig, subject, state| {
+        gradient(rig, subject, &options).told_at(&state.label)
+    })?);
     let look = Look(&results.summary);
     let mut text = lead::sentence(look, &LEAD);
     text += &wrapped(&states.introduction(), 2);
@@ -86,10 +82,10 @@ fn tables(look: Look, by_groups: bool) -> String {
     let (plain, pairs): (Vec<&Of>, Vec<&Of>) =
         cuts.into_iter().partition(|cut| matches!(cut, Of::One(_)));
     out += "\ngradient against FF\n";
-    out += &lengths(look, &plain);
+    out += &sheet(look, "cut", &Row::of_cuts("", &plain), &LENGTHS);
     if !pairs.is_empty() {
         out += "\nagainst the same physical credit with full memory\n";
-        out += &lengths(look, &pairs);
+        out += &sheet(look, "cut", &Row::of_cuts("", &pairs), &LENGTHS);
     }
     let others: Vec<&Of> = plain.iter().copied().filter(|c| **c != "FF").collect();
     if !others.is_empty() && !by_groups {
@@ -101,7 +97,7 @@ fn tables(look: Look, by_groups: bool) -> String {
             ("cosine with g_FF by parameter group", "gradient.cosine"),
         ] {
             let _ = writeln!(out, "\n{title}");
-            out += &by_group(look, quantity, &others);
+            out += &by_part(look, quantity, &others);
         }
     }
     let shown = ["gradient.ratio", "gradient.difference", "gradient.cosine"];
@@ -113,36 +109,12 @@ fn tables(look: Look, by_groups: bool) -> String {
     out
 }
 
-fn lengths(look: Look, cuts: &[&Of]) -> String {
-    let mut table = Table::new(["cut", "|g|", "|g|/|ref|", "|g-ref|/|ref|", "cosine"]);
-    for cut in cuts {
-        let of = |quantity: &str| look.band(&format!("gradient.{quantity}"), *cut, ALL);
-        table.row([cut.to_string(), of("norm"), of("ratio"), of("difference"), of("cosine")]);
-    }
-    table.text()
-}
-
-/// One row per group, one column per cut; medians alone where there are bands.
-pub fn by_group(look: Look, quantity: &str, cuts: &[&Of]) -> String {
-    let Some(first) = cuts.first() else { return String::new() };
-    let names = cuts.iter().map(ToString::to_string);
-    let mut table = Table::new(["group".to_owned()].into_iter().chain(names));
-    for part in look.parts(quantity, *first) {
-        let cells = cuts.iter().map(|cut| look.cell(quantity, *cut, part));
-        table.row([part.to_owned()].into_iter().chain(cells));
-    }
-    table.text()
-}
-
 fn ages(look: Look, cut: &Of) -> String {
     let mut out =
         format!("\n{cut} by age: steps between a loss and the action that answers for it\n");
-    let mut table = Table::new(["age", "|part|", "|sum up to it|"]);
-    for part in look.parts("age.norm", cut) {
-        let age = part.trim_start_matches("age ").to_owned();
-        table.row([age, look.band("age.norm", cut, part), look.band("age.reach", cut, part)]);
-    }
-    out += &table.text();
+    let row = |part: &str| Row::new(part.trim_start_matches("age "), "", cut, part);
+    let rows: Vec<Row> = look.parts("age.norm", cut).into_iter().map(row).collect();
+    out += &sheet(look, "age", &rows, &AGES);
     let cancellation = look.band("age.cancellation", cut, ALL);
     let rest = look.cell("age.rest", cut, ALL);
     out += &wrapped(

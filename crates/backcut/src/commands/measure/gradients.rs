@@ -9,9 +9,8 @@ use backcut_lab::measure::outside::{self, Described, GroupRule, Opened, OutsideE
 use backcut_lab::measure::{ALL, Finding, Of};
 use serde_json::json;
 
-use super::gradient::by_group;
 use super::output::{Results, write};
-use super::table::{Look, Table, defined};
+use super::table::{Column, Look, Row, by_part, sheet};
 use crate::exit::{Told as _, Verdict, user};
 use crate::say::{self, note, out};
 
@@ -38,17 +37,11 @@ pub struct Args {
     out: Option<PathBuf>,
     /// Print what every quantity of this command is, and measure nothing
     #[arg(long)]
-    define: bool,
+    pub define: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Verdict> {
-    if args.define {
-        for measurement in ["gradient", "update", "gradients"] {
-            out!("{}", defined(measurement))?;
-        }
-        return Ok(Verdict::Fine);
-    }
     let (mut labels, mut of_file) = (Vec::new(), Vec::new());
     let mut first: Option<Described> = None;
     for path in &args.files {
@@ -127,6 +120,20 @@ fn measure(path: &Path, args: &Args) -> Result<(Described, Vec<Finding>), Outsid
     Ok((described, findings))
 }
 
+const LENGTHS: [Column; 4] = [
+    Column::new("|x|", ".norm"),
+    Column::new("|x|/|ref|", ".ratio"),
+    Column::new("|x-ref|/|ref|", ".difference"),
+    Column::new("cosine", ".cosine"),
+];
+const OPTIMIZER: [Column; 5] = [
+    Column::new("clip", "clip.factor"),
+    Column::new("rho", "rho.median"),
+    Column::new("rho > 1", "rho.above-one"),
+    Column::new("sign cosine", "applied.sign-cosine"),
+    Column::new("saturated", "applied.saturated"),
+];
+
 fn text(described: &Described, files: usize, look: Look) -> String {
     let mut out = format!(
         "{} parameters in {} tensors, {} arms",
@@ -140,6 +147,8 @@ fn text(described: &Described, files: usize, look: Look) -> String {
         "\n".to_owned()
     };
     let arms: Vec<&str> = described.arms.iter().map(String::as_str).collect();
+    let all: Vec<Of> = arms.iter().map(|arm| Of::One((*arm).to_owned())).collect();
+    let all: Vec<&Of> = all.iter().collect();
     let layers = [
         ("gradient", "gradient"),
         ("clipped", "clipped gradient"),
@@ -154,14 +163,12 @@ fn text(described: &Described, files: usize, look: Look) -> String {
             continue;
         }
         let _ = writeln!(out, "\n{title} against {}", arms[0]);
-        let mut table = Table::new(["arm", "|x|", "|x|/|ref|", "|x-ref|/|ref|", "cosine"]);
-        for arm in &arms {
-            let of = |quantity: &str| look.band(&format!("{layer}.{quantity}"), *arm, ALL);
-            table.row([(*arm).to_owned(), of("norm"), of("ratio"), of("difference"), of("cosine")]);
-        }
-        out += &table.text();
+        out += &sheet(look, "arm", &Row::of_cuts(layer, &all), &LENGTHS);
     }
-    out += &optimizer(&arms, look);
+    if look.find("clip.factor", arms[0], ALL).is_some() {
+        out += "\nwhat the optimizer makes of them\n";
+        out += &sheet(look, "arm", &Row::of_cuts("", &all), &OPTIMIZER);
+    }
     for layer in ["raw", "clipped", "applied", "unclipped"] {
         if !is_clipped && ["clipped", "unclipped"].contains(&layer) {
             continue;
@@ -174,8 +181,7 @@ fn text(described: &Described, files: usize, look: Look) -> String {
             }
         }
     }
-    let others: Vec<Of> = arms[1..].iter().map(|arm| (*arm).into()).collect();
-    let others: Vec<&Of> = others.iter().collect();
+    let others = &all[1..];
     if let Some(first) = others.first().copied() {
         for (title, quantity) in [
             ("|g - g_ref| / |g_ref| by parameter group", "gradient.difference"),
@@ -184,28 +190,9 @@ fn text(described: &Described, files: usize, look: Look) -> String {
         ] {
             if look.find(quantity, first, ALL).is_some() {
                 let _ = writeln!(out, "\n{title}");
-                out += &by_group(look, quantity, &others);
+                out += &by_part(look, quantity, others);
             }
         }
     }
     out + &look.reasons(&["gradient.ratio", "gradient.cosine", "applied.cosine", "rho.median"])
-}
-
-fn optimizer(arms: &[&str], look: Look) -> String {
-    if look.find("clip.factor", arms[0], ALL).is_none() {
-        return String::new();
-    }
-    let mut table = Table::new(["arm", "clip", "rho", "rho > 1", "sign cosine", "saturated"]);
-    for arm in arms {
-        let of = |quantity: &str| look.band(quantity, *arm, ALL);
-        table.row([
-            (*arm).to_owned(),
-            of("clip.factor"),
-            of("rho.median"),
-            of("rho.above-one"),
-            of("applied.sign-cosine"),
-            of("applied.saturated"),
-        ]);
-    }
-    format!("\nwhat the optimizer makes of them\n{}", table.text())
 }

@@ -2,20 +2,19 @@
 
 use anyhow::Result;
 use backcut_lab::measure::memory::panel_derangement;
-use backcut_lab::measure::{Finding, Measurement, Subject, measure};
+use backcut_lab::measure::{ALL, Finding, Measurement, Of, Subject, measure};
 use backcut_study::Tools;
 
 use super::output::{Results, write};
 use super::states::{Named, StateArgs, States};
-use super::table::{Look, Table, defined, wrapped};
+use super::table::{Column, Look, Row, Table, sheet, wrapped};
 use crate::exit::{Told as _, Verdict};
-use crate::say::out;
 
 /// Options of `backcut measure memory`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    states: StateArgs,
+    pub states: StateArgs,
     /// Windows to evaluate with: positions that stay visible, the current one included
     #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_value = "1,2")]
     windows: Vec<usize>,
@@ -23,13 +22,9 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    if args.states.define {
-        out!("{}", defined("memory"))?;
-        return Ok(Verdict::Fine);
-    }
     let states = args.states.restore(tools)?;
-    let found = states.all.iter().map(|state| of_state(state, &args.windows));
-    let results = Results::new(found.collect::<Result<_>>()?);
+    let results =
+        Results::new(states.each(|subject, state| of_state(subject, state, &args.windows))?);
     let text = match results.of_state.as_slice() {
         [only] => one(&states, Look(only), &args.windows),
         several => many(&states, several, &args.windows),
@@ -49,7 +44,7 @@ fn donors(rows: usize) -> String {
     std::iter::once("trajectory,donor\n".to_owned()).chain(lines).collect()
 }
 
-fn of_state(state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
+fn of_state(subject: &Subject, state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
     let mut measurements = vec![
         Measurement::Masking { windows: windows.to_vec() },
         Measurement::Donor { memories: vec![] },
@@ -59,10 +54,9 @@ fn of_state(state: &Named, windows: &[usize]) -> Result<Vec<Finding>> {
         let (parameter, columns) = latent.weights;
         Measurement::InputWeight { parameter: parameter.to_owned(), columns }
     }));
-    let subject = Subject::of(&state.restored);
     let mut findings: Vec<Finding> = Vec::new();
     for measurement in &measurements {
-        for finding in measure(measurement, &subject, None).told_at(&state.label)? {
+        for finding in measure(measurement, subject, None).told_at(&state.label)? {
             // Masking and donors both start from the same evaluation.
             if Look(&findings).find(&finding.quantity, "", &finding.part).is_none() {
                 findings.push(finding);
@@ -96,27 +90,32 @@ fn percent(value: Option<f64>) -> String {
 
 /// Everything about one state.
 fn one(states: &States, look: Look, windows: &[usize]) -> String {
-    let mut table = Table::new([
-        "history".to_owned(),
-        heading("error", states),
-        "change".to_owned(),
-        "mean per trajectory".to_owned(),
-    ]);
-    let error = error_text(look.value("panel.error", "", "all"));
-    table.row(["its own".to_owned(), error]);
-    let mut line = |name: String, prefix: &str, change: &str, part: &str| {
-        let of = |suffix: &str| look.value(&format!("{prefix}.{suffix}"), "", part);
-        let cells = [of("error"), of(change)].map(error_text);
-        table.row(std::iter::once(name).chain(cells).chain([percent(of("relative"))]));
-    };
-    for window in windows {
+    let (error, own) = (heading("error", states), Of::Nothing);
+    let named = |window: &usize| {
         let name = match window {
             1 => "the current token alone".to_owned(),
             w => format!("the last {w} tokens"),
         };
-        line(name, "masking", "change", &format!("w={window}"));
-    }
-    line("another trajectory's (v_I1)".to_owned(), "donor", "cost", "derangement");
+        Row::new(name, "masking", &own, &format!("w={window}"))
+    };
+    let mut rows = vec![Row::new("its own", "panel", &own, ALL)];
+    rows.extend(windows.iter().map(named));
+    rows.push(Row::new("another trajectory's (v_I1)", "donor", &own, "derangement"));
+    let columns = [
+        Column::formed(&error, ".error", |look, quantity, of, part| {
+            error_text(look.value(quantity, of, part))
+        }),
+        Column::formed("change", "", |look, prefix, of, part| match prefix {
+            "panel" => String::new(),
+            "donor" => error_text(look.value("donor.cost", of, part)),
+            _ => error_text(look.value(&format!("{prefix}.change"), of, part)),
+        }),
+        Column::formed("mean per trajectory", "", |look, prefix, of, part| match prefix {
+            "panel" => String::new(),
+            _ => percent(look.value(&format!("{prefix}.relative"), of, part)),
+        }),
+    ];
+    let errors = sheet(look, "history", &rows, &columns);
     let mut masses = Table::new(["attention mass on earlier positions", "mean", "by head"]);
     let parts = look.parts("attention.mass", "");
     for layer in parts.iter().filter(|part| !part.contains(".head")) {
@@ -135,7 +134,7 @@ fn one(states: &States, look: Look, windows: &[usize]) -> String {
     });
     let weight: String = weight.collect();
     let introduction = wrapped(&states.introduction(), 2);
-    format!("{introduction}\n{}{undefined}\n{}\n{weight}", table.text(), masses.text())
+    format!("{introduction}\n{errors}{undefined}\n{}\n{weight}", masses.text())
 }
 
 /// One line per state.

@@ -20,6 +20,7 @@ use anyhow::Result;
 use backcut_study::Tools;
 
 use crate::exit::Verdict;
+use crate::say::out;
 
 /// Options of `backcut measure`.
 #[derive(Debug, clap::Args)]
@@ -48,8 +49,32 @@ enum What {
     Any(any::Args),
 }
 
+impl What {
+    /// Its name, and whether its definitions are asked for instead of findings.
+    fn defines(&self) -> (&str, bool) {
+        match self {
+            Self::Gradient(args) => ("gradient", args.states.define),
+            Self::Gradients(args) => ("gradients", args.define),
+            Self::Update(args) => ("update", args.states.define),
+            Self::Chain(args) => ("chain", args.states.define),
+            Self::Cost(args) => ("cost", args.states.define),
+            Self::Memory(args) => ("memory", args.states.define),
+            Self::Probe(args) => ("probe", args.states.define),
+            Self::Any(args) => (&args.kind, args.states.define),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
+    if let (name, true) = args.what.defines() {
+        // Gradients made elsewhere have the quantities of cuts' gradients, and some of their own.
+        let also: &[&str] = if name == "gradients" { &["gradient", "update"] } else { &[] };
+        for name in also.iter().chain([&name]) {
+            out!("{}", table::defined(name))?;
+        }
+        return Ok(Verdict::Fine);
+    }
     match &args.what {
         What::Gradient(args) => gradient::run(args, tools),
         What::Gradients(args) => gradients::run(args),

@@ -9,15 +9,14 @@ use backcut_study::Tools;
 
 use super::output::Results;
 use super::states::{StateArgs, States, reference};
-use super::table::{Look, Table, defined, wrapped};
+use super::table::{Look, Table, wrapped};
 use crate::exit::{Told as _, Verdict, user};
-use crate::say::out;
 
 /// Options of `backcut measure probe`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    states: StateArgs,
+    pub states: StateArgs,
     /// Probe on common inputs too: the observations of this checkpoint, fed to every policy
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
@@ -34,10 +33,6 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    if args.states.define {
-        out!("{}", defined("probe"))?;
-        return Ok(Verdict::Fine);
-    }
     let states = args.states.restore(tools)?;
     let reference = reference(args.reference.as_ref(), tools)?;
     let reference = reference.as_ref().map(Subject::of);
@@ -51,16 +46,13 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     for system in states.systems().iter().filter(|_| args.stored.is_some()) {
         options.check(system.system().program()).told()?;
     }
-    let mut found = Vec::new();
-    for state in &states.all {
-        let subject = Subject::of(&state.restored);
-        let mut findings = probe(&subject, None, &options).told_at(&state.label)?;
+    let results = Results::new(states.each(|subject, state| {
+        let mut findings = probe(subject, None, &options).told_at(&state.label)?;
         if let Some(reference) = &reference {
-            findings.extend(probe(&subject, Some(reference), &options).told_at(&state.label)?);
+            findings.extend(probe(subject, Some(reference), &options).told_at(&state.label)?);
         }
-        found.push(findings);
-    }
-    let results = Results::new(found);
+        Ok(findings)
+    })?);
     let text = text(&states, &results.of_state, &target);
     results.publish("probe", &args.states, &states, &text, &[])?;
     Ok(Verdict::Fine)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use backcut_engine::Cut;
+use backcut_lab::measure::{Finding, Rig, Subject};
 use backcut_lab::training::Restored;
 use backcut_study::Tools;
 use backcut_systems::Built;
@@ -113,9 +114,39 @@ impl States<'_> {
     }
 
     /// The place of a state's system among [`systems`](Self::systems).
-    pub fn system_of(&self, state: &Named) -> usize {
+    fn system_of(&self, state: &Named) -> usize {
         let is_it = |known: &&Arc<Built>| Arc::ptr_eq(known, &state.restored.built);
         self.systems().iter().position(is_it).unwrap_or_default()
+    }
+
+    /// What is found at every state.
+    pub fn each(
+        &self,
+        mut find: impl FnMut(&Subject, &Named) -> Result<Vec<Finding>>,
+    ) -> Result<Vec<Vec<Finding>>> {
+        self.all.iter().map(|state| find(&Subject::of(&state.restored), state)).collect()
+    }
+
+    /// The same with the storage that states of one system share, made for `cuts`.
+    pub fn each_rig(
+        &self,
+        cuts: &[Cut],
+        is_apart: bool,
+        mut find: impl FnMut(&mut Rig<f32>, &Subject, &Named) -> Result<Vec<Finding>>,
+    ) -> Result<Vec<Vec<Finding>>> {
+        let mut rigs: Vec<Option<Rig<f32>>> = self.systems().iter().map(|_| None).collect();
+        let each = self.all.iter().map(|state| {
+            let subject = &Subject::of(&state.restored);
+            let rig = match &mut rigs[self.system_of(state)] {
+                Some(rig) => rig,
+                empty => {
+                    let rig = Rig::new(subject.system, cuts).told_at(&state.label)?;
+                    empty.insert(if is_apart { rig.apart() } else { rig })
+                }
+            };
+            find(rig, subject, state)
+        });
+        each.collect()
     }
 
     /// The lines that introduce a result.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backcut_lab::measure::{Finding, Of, PERCENTILES, definitions};
+use backcut_lab::measure::{ALL, Finding, Of, PERCENTILES, definitions};
 
 use crate::look;
 
@@ -92,6 +92,102 @@ impl<'a> Look<'a> {
             .into_iter()
             .fold(String::new(), |out, note| out + &wrapped(&format!("  -: {note}"), 5))
     }
+}
+
+/// What the cells of a row are of.
+pub struct Row {
+    name: String,
+    /// The first half of its quantities' names; empty where columns have them whole.
+    prefix: &'static str,
+    of: Of,
+    part: String,
+}
+
+impl Row {
+    /// A row of its own.
+    pub fn new(
+        name: impl Into<String>,
+        prefix: &'static str,
+        of: impl Into<Of>,
+        part: &str,
+    ) -> Self {
+        Self { name: name.into(), prefix, of: of.into(), part: part.to_owned() }
+    }
+
+    /// A row per cut, of the whole.
+    pub fn of_cuts(prefix: &'static str, cuts: &[&Of]) -> Vec<Self> {
+        cuts.iter().map(|of| Self::new(of.to_string(), prefix, *of, ALL)).collect()
+    }
+
+    /// A row per part.
+    pub fn of_parts(of: &Of, parts: &[&str]) -> Vec<Self> {
+        parts.iter().map(|part| Self::new(*part, "", of, part)).collect()
+    }
+}
+
+/// How a cell is written.
+pub type Form = fn(Look, &str, &Of, &str) -> String;
+
+/// A column: its head, and what it shows of a row.
+pub struct Column<'c> {
+    head: &'c str,
+    quantity: &'c str,
+    /// Of what, where that is not the row's.
+    of: Option<&'c Of>,
+    form: Form,
+}
+
+impl<'c> Column<'c> {
+    /// Medians with their percentiles.
+    pub const fn new(head: &'c str, quantity: &'c str) -> Self {
+        Self::formed(head, quantity, |look, quantity, of, part| look.band(quantity, of, part))
+    }
+
+    /// Medians alone.
+    pub const fn plain(head: &'c str, quantity: &'c str) -> Self {
+        Self::formed(head, quantity, |look, quantity, of, part| look.cell(quantity, of, part))
+    }
+
+    /// Medians alone; nothing where nothing was to be measured.
+    pub const fn sparse(head: &'c str, quantity: &'c str) -> Self {
+        Self::formed(head, quantity, |look, quantity, of, part| {
+            let found = look.find(quantity, of, part);
+            found.map_or_else(String::new, |_| look.cell(quantity, of, part))
+        })
+    }
+
+    /// In a form of its own.
+    pub const fn formed(head: &'c str, quantity: &'c str, form: Form) -> Self {
+        Self { head, quantity, of: None, form }
+    }
+
+    /// Of the same cuts in every row.
+    pub const fn of(self, of: &'c Of) -> Self {
+        Self { of: Some(of), ..self }
+    }
+}
+
+/// Findings as a table.
+pub fn sheet(look: Look, first: &str, rows: &[Row], columns: &[Column]) -> String {
+    let mut table = Table::new([first].into_iter().chain(columns.iter().map(|c| c.head)));
+    for row in rows {
+        let cell = |column: &Column| {
+            let quantity = [row.prefix, column.quantity].concat();
+            (column.form)(look, &quantity, column.of.unwrap_or(&row.of), &row.part)
+        };
+        table.row([row.name.clone()].into_iter().chain(columns.iter().map(cell)));
+    }
+    table.text()
+}
+
+/// One row per part, one column per cut.
+pub fn by_part(look: Look, quantity: &str, cuts: &[&Of]) -> String {
+    let Some(first) = cuts.first() else { return String::new() };
+    let names: Vec<String> = cuts.iter().map(ToString::to_string).collect();
+    let columns = names.iter().zip(cuts);
+    let columns = columns.map(|(name, cut)| Column::plain(name, quantity).of(cut));
+    let columns: Vec<Column> = columns.collect();
+    sheet(look, "group", &Row::of_parts(first, &look.parts(quantity, *first)), &columns)
 }
 
 /// Rows of text under a head: the first column to the left, the others to the right.

@@ -3,27 +3,26 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use backcut_engine::Cut;
 use backcut_lab::measure::{
-    ALL, Layer, Of, REDUNDANT, Rig, Subject, UpdateOptions, placement_follows_history, update,
+    ALL, Layer, Of, REDUNDANT, UpdateOptions, placement_follows_history, update,
 };
 use backcut_study::Tools;
 
 use super::figure::Dots;
-use super::gradient::{by_group, point};
+use super::gradient::point;
 use super::lead::{self, Compared};
 use super::output::Results;
 use super::replay::{Replay, replay};
 use super::states::{StateArgs, parse_cuts};
-use super::table::{Look, Table, defined, number, wrapped};
+use super::table::{Column, Look, Row, by_part, number, sheet, wrapped};
 use crate::exit::{Told as _, Verdict};
-use crate::say::{note, out};
+use crate::say::note;
 
 /// Options of `backcut measure update`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    states: StateArgs,
+    pub states: StateArgs,
     /// Cuts to compare with FF
     #[arg(long, value_delimiter = ',', default_value = "FF,FD,F_SG,KF,KD,K_SG")]
     cuts: Vec<String>,
@@ -49,30 +48,50 @@ const LAYERS: [(Layer, &str); 4] = [
 const LEAD: Compared =
     Compared { noun: "the applied update", difference: "d_U", cosine: "applied.cosine" };
 
+const STEPS: [Column; 7] = [
+    Column::new("|g|", "raw.norm"),
+    Column::formed("kappa", "clip.factor", |look, quantity, of, part| {
+        let kappa = look.value(quantity, of, part).filter(|kappa| *kappa < 1.0);
+        kappa.map_or_else(|| "1".to_owned(), number)
+    }),
+    Column::new("|U|", "applied.norm"),
+    Column::new("|U|/|U_FF|", "applied.ratio"),
+    Column::new("r_U", "r_U"),
+    Column::new("d_U", "d_U"),
+    Column::new("cosine", "applied.cosine"),
+];
+const PLACEMENT: [Column; 6] = [
+    Column::sparse("gradient", "raw.placement"),
+    Column::sparse("share", "raw.placement-share"),
+    Column::sparse("update", "applied.placement"),
+    Column::sparse("share", "applied.placement-share"),
+    Column::sparse("added/scale", "added.ratio"),
+    Column::formed("scale", "moment.scale", |look, quantity, _, part| {
+        let found = look.find(quantity, "", part);
+        found.map_or_else(String::new, |_| look.cell(quantity, "", part))
+    }),
+];
+const SIGNS: [Column; 4] = [
+    Column::plain("cosine with sign(g)", ".sign-cosine"),
+    Column::plain("saturated", ".saturated"),
+    Column::formed("rho > 1", "", |look, layer, of, part| {
+        if layer == "applied" { look.cell("rho.above-one", of, part) } else { String::new() }
+    }),
+    Column::formed("scaled cosine", "", |look, layer, of, part| {
+        if layer == "applied" { look.cell("moment.cosine", of, part) } else { String::new() }
+    }),
+];
+
 /// Runs the command.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    if args.states.define {
-        out!("{}", defined("update"))?;
-        return Ok(Verdict::Fine);
-    }
     let cuts = parse_cuts(&args.cuts)?;
     let options = UpdateOptions { windows: args.windows as usize, scales: true };
     let states = args.states.restore(tools)?;
-    let (mut of_state, mut replays) = (Vec::new(), Vec::new());
-    let mut rigs: Vec<Option<Rig<f32>>> = states.systems().iter().map(|_| None).collect();
-    for restored in &states.all {
-        let subject = Subject::of(&restored.restored);
-        let rig = match &mut rigs[states.system_of(restored)] {
-            Some(rig) => rig,
-            empty => empty.insert(
-                Rig::new(subject.system, &cuts)
-                    .map(|rig| if args.together { rig } else { rig.apart() })
-                    .told_at(&restored.label)?,
-            ),
-        };
-        replays.push(replay(rig, &subject, restored)?);
-        of_state.push(update(rig, &subject, &options).told_at(&restored.label)?);
-    }
+    let mut replays = Vec::new();
+    let of_state = states.each_rig(&cuts, !args.together, |rig, subject, state| {
+        replays.push(replay(rig, subject, state)?);
+        update(rig, subject, &options).told_at(&state.label)
+    })?;
     let across = if states.all.len() > 1 { placement_follows_history(&of_state) } else { vec![] };
     let mut results = Results::new(of_state);
     results.summary.extend(across);
@@ -92,23 +111,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
 fn tables(look: Look, by_groups: bool) -> String {
     let cuts = look.cuts("clip.factor");
     let mut out = "\ngradient g, clipped by its global norm, and applied update U\n".to_owned();
-    let mut table =
-        Table::new(["cut", "|g|", "kappa", "|U|", "|U|/|U_FF|", "r_U", "d_U", "cosine"]);
-    for cut in &cuts {
-        let of = |quantity: &str| look.band(quantity, *cut, ALL);
-        let kappa = look.value("clip.factor", *cut, ALL).filter(|k| *k < 1.0);
-        table.row([
-            cut.to_string(),
-            of("raw.norm"),
-            kappa.map_or_else(|| "1".to_owned(), number),
-            of("applied.norm"),
-            of("applied.ratio"),
-            of("r_U"),
-            of("d_U"),
-            of("applied.cosine"),
-        ]);
-    }
-    out += &table.text();
+    out += &sheet(look, "cut", &Row::of_cuts("", &cuts), &STEPS);
     out += &wrapped(
         "  kappa: what clipping leaves of g, 1 if nothing was clipped; r_U: |U| / |g|; d_U: |U - U_FF| / \
          |U_FF|; cosine: of U with U_FF",
@@ -143,25 +146,18 @@ fn tables(look: Look, by_groups: bool) -> String {
 /// The four-graph table: ratios to FF, memory effects, interaction.
 fn layers(look: Look) -> String {
     let mut out = "\nfour graphs, relative to |x_FF|\n".to_owned();
-    let four = [Cut::FD, Cut::KF, Cut::KD].map(|c| c.to_string());
-    let head = ["layer", "FD/FF", "KF/FF", "KD/FF", "|FF-FD|", "|KF-KD|", "|I|"];
-    let mut table = Table::new(head);
-    for (layer, words) in LAYERS {
-        let of = |quantity: &str, cut: &str| {
-            look.cell(&format!("{}.{quantity}", layer.name()), cut, ALL)
+    let of = ["FD", "KF", "KD", "FF - FD", "KF - KD", "FF - FD - KF + KD"].map(Of::from);
+    let heads = ["FD/FF", "KF/FF", "KD/FF", "|FF-FD|", "|KF-KD|", "|I|"];
+    let column = |i: usize| {
+        let quantity = match of[i] {
+            Of::Difference(..) => ".memory-effect",
+            Of::Interaction(_) => ".interaction",
+            _ => ".ratio",
         };
-        let [fd, kf, kd] = four.clone().map(|cut| of("ratio", &cut));
-        table.row([
-            words.to_owned(),
-            fd,
-            kf,
-            kd,
-            of("memory-effect", "FF - FD"),
-            of("memory-effect", "KF - KD"),
-            of("interaction", "FF - FD - KF + KD"),
-        ]);
-    }
-    out += &table.text();
+        Column::plain(heads[i], quantity).of(&of[i])
+    };
+    let rows = LAYERS.map(|(layer, words)| Row::new(words, layer.name(), Of::Nothing, ALL));
+    out += &sheet(look, "layer", &rows, &[0, 1, 2, 3, 4, 5].map(column));
     out += "  I = x_FF - x_FD - x_KF + x_KD. ";
     let is_clipped = look.0.iter().any(|f| f.quantity == "clip.factor" && f.value < Some(1.0));
     out += if is_clipped {
@@ -178,38 +174,20 @@ fn placement(look: Look, pair: &Of) -> String {
     let mut out = format!(
         "\n{kept} against {dropped}: |difference| / |{dropped}|, and each group's share of its square\n"
     );
-    let head = ["group", "gradient", "share", "update", "share", "added/scale", "scale"];
-    let mut table = Table::new(head);
-    let mut equal = 0;
-    let mut parts = look.parts("applied.placement", pair);
-    parts.extend(["w_k", "w_v"]);
-    for part in parts {
-        let is_pool = ["w_k", "w_v"].contains(&part);
-        if !is_pool && look.value("raw.placement", pair, part) == Some(0.0) {
-            equal += 1;
-            continue;
-        }
-        let of = |quantity: &str| look.cell(quantity, pair, part);
-        let blank = |text: String, is_blank: bool| if is_blank { String::new() } else { text };
-        let is_whole = part == ALL;
-        let name = if is_pool { format!("{part}, all blocks") } else { part.to_owned() };
-        table.row([
-            name,
-            blank(of("raw.placement"), is_pool),
-            blank(of("raw.placement-share"), is_whole || is_pool),
-            blank(of("applied.placement"), is_pool),
-            blank(of("applied.placement-share"), is_whole || is_pool),
-            blank(of("added.ratio"), is_whole),
-            blank(look.cell("moment.scale", "", part), is_pool),
-        ]);
-    }
-    out += &table.text();
+    let all = look.parts("applied.placement", pair);
+    let is_equal = |part: &&str| look.value("raw.placement", pair, part) == Some(0.0);
+    let (equal, shown): (Vec<&str>, Vec<&str>) = all.into_iter().partition(is_equal);
+    let pools = ["w_k", "w_v"].into_iter().filter(|part| !shown.contains(part));
+    let pools = pools.map(|part| Row::new(format!("{part}, all blocks"), "", pair, part));
+    let rows: Vec<Row> = Row::of_parts(pair, &shown).into_iter().chain(pools).collect();
+    out += &sheet(look, "group", &rows, &PLACEMENT);
     out += &wrapped(
         "  added/scale: median of |kappa (g_kept - g_dropped)| / (sqrt(vhat) + eps), vhat before the \
          update; scale: median sqrt(vhat)",
         2,
     );
-    if equal > 0 {
+    if !equal.is_empty() {
+        let equal = equal.len();
         let _ = writeln!(out, "  {equal} other groups: the gradients agree in every bit");
     }
     if let Some(finding) = look.0.iter().find(|f| f.quantity == "moment.scale" && f.value.is_none())
@@ -222,22 +200,17 @@ fn placement(look: Look, pair: &Of) -> String {
 fn scales(look: Look, cuts: &[&Of]) -> String {
     let mut out =
         "\nrho = |kappa g| / (sqrt(vhat) + eps), vhat before the update: medians\n".to_owned();
-    out += &by_group(look, "rho.median", cuts);
+    out += &by_part(look, "rho.median", cuts);
     out += &look.reasons(&["rho.median"]);
     out += "\nthe optimizer's direction after the step, and the gradient's sign\n";
-    let head = ["", "cosine with sign(g)", "saturated", "rho > 1", "scaled cosine"];
-    let mut table = Table::new(head);
-    let quantities = ["applied.sign-cosine", "applied.saturated", "rho.above-one", "moment.cosine"];
+    let mut rows = Vec::new();
     for cut in cuts {
-        let cells = quantities.iter().map(|quantity| look.cell(quantity, *cut, ALL));
-        table.row([cut.to_string()].into_iter().chain(cells));
-        let of = |quantity: &str| look.cell(quantity, *cut, ALL);
+        rows.push(Row::new(cut.to_string(), "applied", *cut, ALL));
         if look.find("unclipped.sign-cosine", *cut, ALL).is_some() {
-            let name = format!("{cut}, unclipped");
-            table.row([name, of("unclipped.sign-cosine"), of("unclipped.saturated")]);
+            rows.push(Row::new(format!("{cut}, unclipped"), "unclipped", *cut, ALL));
         }
     }
-    out += &table.text();
+    out += &sheet(look, "", &rows, &SIGNS);
     out += &wrapped(
         "  saturated: |mhat| / sqrt(vhat) above 0.9 of the limit of a gradient that dominates both \
          moments; scaled cosine: of g / (sqrt(vhat) + eps) with FF's",

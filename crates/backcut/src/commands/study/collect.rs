@@ -13,6 +13,7 @@ use crate::common::print_judged;
 use crate::exit::{Told as _, Verdict};
 use crate::look::VERDICTS;
 use crate::say::outln;
+use backcut_text::shortened;
 
 /// Options of `backcut study collect`.
 #[derive(Debug, clap::Args)]
@@ -82,21 +83,12 @@ pub fn verdicts(analysis: &[AnalysisRow]) -> String {
             let AnalysisRow { family, bound, size, level, .. } = row;
             out += &format!("\n{family} ({bound}, M = {size}, level {level})\n");
         }
-        out += &format!("  {:<24} {:>9}", clip(&row.contrast, 24), number(row.mean));
+        out += &format!("  {:<24} {:>9}", shortened(&row.contrast, 24), number(row.mean));
         out += &format!("  [{}, {}]", number(row.lower), number(row.upper));
         out += &format!("  {}/{}\n", count(row.agreeing), count(row.sources));
         out += &format!("      {}; {}\n", row.verdict, row.status);
     }
     out
-}
-
-fn clip(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(width - 1).collect();
-    cut.push('~');
-    cut
 }
 
 /// Four digits that matter.

@@ -75,6 +75,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         Command::Plan(args) => plan::run(args, tools),
         Command::Freeze(args) => freeze::run(args, tools),
         Command::Amend(args) => freeze::amend(args, tools),
+        Command::Run(args) if args.executor == run::Executor::Slurm => slurm::submit(args, tools),
         Command::Run(args) => run::run(args, tools),
         Command::Status(args) => status::run(args, tools),
         Command::Watch(args) => watch::run(args, tools),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +14,6 @@ use backcut_study::{Plan, Store, Study, Tools, commit};
 use indicatif::{MultiProgress, ProgressBar};
 
 use super::Target;
-use super::slurm::{self, SlurmArgs};
 use crate::common::jobs;
 use crate::exit::{Told as _, Verdict, user};
 use crate::progress::{self, Counts, timing, words};
@@ -59,6 +58,31 @@ pub struct Args {
     pub slurm: SlurmArgs,
 }
 
+/// What is asked of Slurm.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Slurm")]
+pub struct SlurmArgs {
+    /// Units of one task, about [default: 32]
+    #[arg(long, value_name = "U")]
+    pub units_per_task: Option<NonZeroU32>,
+    /// Run at most K tasks at a time
+    #[arg(long, value_name = "K")]
+    pub array_limit: Option<NonZeroU32>,
+    /// Options of sbatch, as in `-- --time 2:00:00 --partition main --cpus-per-task 8`
+    #[arg(last = true, value_name = "SBATCH OPTIONS")]
+    pub sbatch: Vec<String>,
+}
+
+impl SlurmArgs {
+    /// The first option that was given, if one was.
+    fn given(&self) -> Option<&'static str> {
+        let Self { units_per_task, array_limit, sbatch } = self;
+        let units_per_task = units_per_task.map(|_| "--units-per-task");
+        let array_limit = array_limit.map(|_| "--array-limit");
+        units_per_task.or(array_limit).or((!sbatch.is_empty()).then_some("options after --"))
+    }
+}
+
 /// Where units are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Executor {
@@ -95,11 +119,8 @@ fn parse_shard(text: &str) -> Result<(u64, u64)> {
     }
 }
 
-/// Runs the command.
+/// Runs the command on this machine.
 pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
-    if args.executor == Executor::Slurm {
-        return slurm::submit(args, tools);
-    }
     if let Some(option) = args.slurm.given() {
         let what = format!("{option} without --executor slurm");
         return Err(user(what, "add --executor slurm, or leave it out"));

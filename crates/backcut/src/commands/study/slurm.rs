@@ -18,31 +18,6 @@ use backcut_text::{counted, thousands};
 const STALE_AFTER_SECS: f64 = 120.0;
 const UNITS_PER_TASK: NonZeroU32 = NonZeroU32::new(32).unwrap();
 
-/// What is asked of Slurm.
-#[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Slurm")]
-pub struct SlurmArgs {
-    /// Units of one task, about [default: 32]
-    #[arg(long, value_name = "U")]
-    units_per_task: Option<NonZeroU32>,
-    /// Run at most K tasks at a time
-    #[arg(long, value_name = "K")]
-    array_limit: Option<NonZeroU32>,
-    /// Options of sbatch, as in `-- --time 2:00:00 --partition main --cpus-per-task 8`
-    #[arg(last = true, value_name = "SBATCH OPTIONS")]
-    sbatch: Vec<String>,
-}
-
-impl SlurmArgs {
-    /// The first option that was given, if one was.
-    pub fn given(&self) -> Option<&'static str> {
-        let Self { units_per_task, array_limit, sbatch } = self;
-        let units_per_task = units_per_task.map(|_| "--units-per-task");
-        let array_limit = array_limit.map(|_| "--array-limit");
-        units_per_task.or(array_limit).or((!sbatch.is_empty()).then_some("options after --"))
-    }
-}
-
 /// Sends what is missing.
 pub fn submit(asked: &run::Args, tools: Tools) -> Result<Verdict> {
     for (is_given, option, hint) in [

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::measure::finding::Finding;
-use crate::measure::gradient::geometry_of_gradients;
 use crate::measure::groups::groups;
+use crate::measure::kinds::gradient::geometry_of_gradients;
+use crate::measure::kinds::update::updates_of_gradients;
 use crate::measure::rig::Rig;
-use crate::measure::update::updates_of_gradients;
 
 const CUTS: [Cut; 4] = [Cut::FF, Cut::FD, Cut::KF, Cut::KD];
 

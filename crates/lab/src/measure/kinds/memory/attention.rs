@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::measure::ages::{age_bins, age_name};
 use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
+use crate::measure::kinds::ages::{age_bins, age_name};
 use crate::measure::panel;
 use crate::measure::subject::Subject;
 

@@ -1,20 +1,33 @@
 //! Measurements as values: what a study file or the command line asks for.
 
+pub(super) mod ages;
+pub(super) mod chain;
+pub mod diagnostics;
+pub(super) mod gradient;
+pub(super) mod gradient_seeds;
+pub(super) mod gradient_vjp;
+pub mod memory;
+pub mod probe;
+mod reference;
+pub mod track;
+pub(super) mod update;
+pub(super) mod update_across;
+pub(super) mod update_replay;
+mod windows;
+
 use backcut_engine::Cut;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::chain::{self, ChainOptions};
+use self::chain::ChainOptions;
+use self::gradient::GradientOptions;
+use self::probe::ProbeOptions;
+use self::update::UpdateOptions;
 use crate::measure::define::Definition;
 use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::gradient::{self, GradientOptions};
-use crate::measure::memory;
-use crate::measure::probe::{self, ProbeOptions};
-use crate::measure::reference;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;
 use crate::measure::summary::PERCENTILES;
-use crate::measure::update::{self, UpdateOptions};
 
 /// What to measure at a state.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -154,10 +167,8 @@ pub fn measure(
             let mut rig = if *apart { rig.apart() } else { rig };
             update::update(&mut rig, subject, &UpdateOptions::default())
         }
-        Measurement::Windows { cuts, count } => {
-            crate::measure::windows::windows(subject, cuts, *count)
-        }
-        Measurement::Scores { cuts } => crate::measure::diagnostics::scores(subject, cuts),
+        Measurement::Windows { cuts, count } => windows::windows(subject, cuts, *count),
+        Measurement::Scores { cuts } => diagnostics::scores(subject, cuts),
         Measurement::Chain {} => chain::chain(&mut rig(&[])?, subject, &ChainOptions::default()),
         Measurement::Masking { windows } => memory::masking(subject, windows),
         Measurement::Donor { memories } => memory::donor(subject, memories),
@@ -181,7 +192,7 @@ pub fn measure(
         }
         Measurement::Attention { ages } => memory::attention(subject, *ages),
         Measurement::Track { values, rows, columns } => {
-            crate::measure::track::track(subject, values, rows, *columns)
+            track::track(subject, values, rows, *columns)
         }
         Measurement::Reference {} => reference::reference(subject),
         Measurement::InputWeight { parameter, columns: [first, end] } => {
@@ -212,11 +223,11 @@ fn all() -> impl Iterator<Item = &'static Definition> {
         chain::DEFINITIONS,
         crate::measure::cost::DEFINITIONS,
         memory::DEFINITIONS,
-        crate::measure::track::DEFINITIONS,
+        track::DEFINITIONS,
         probe::DEFINITIONS,
         reference::DEFINITIONS,
-        crate::measure::windows::DEFINITIONS,
-        crate::measure::diagnostics::DEFINITIONS,
+        windows::DEFINITIONS,
+        diagnostics::DEFINITIONS,
         crate::measure::outside::DEFINITIONS,
     ];
     lists.into_iter().flatten()

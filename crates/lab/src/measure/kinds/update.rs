@@ -11,7 +11,7 @@ use crate::measure::arms::Asked;
 use crate::measure::define::{Definition, define};
 use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::gradient::windows;
+use crate::measure::kinds::gradient::windows;
 use crate::measure::layers::Step;
 use crate::measure::rig::Rig;
 use crate::measure::source::InMemory;

@@ -14,12 +14,12 @@ use backcut_stats::quantile::quantiles;
 use backcut_stats::{DRAWS, SEED};
 use backcut_systems::System;
 
-use crate::measure::ages::ages;
 use crate::measure::define::{Definition, define};
 use crate::measure::error::MeasureError;
 use crate::measure::finding::{Finding, Of};
-use crate::measure::gradient_seeds::seed_resultant;
 use crate::measure::groups::ALL;
+use crate::measure::kinds::ages::ages;
+use crate::measure::kinds::gradient_seeds::seed_resultant;
 use crate::measure::panel;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;

@@ -9,14 +9,14 @@ use backcut_engine::{Cut, StateCredit};
 use backcut_kernels::Real;
 use backcut_systems::BatchKey;
 
-use crate::measure::ages::ages;
 use crate::measure::arms::Asked;
 use crate::measure::define::{Definition, define};
 use crate::measure::error::MeasureError;
 use crate::measure::finding::Finding;
-use crate::measure::gradient_seeds::seed_resultant;
-use crate::measure::gradient_vjp::action_norms;
 use crate::measure::groups::ALL;
+use crate::measure::kinds::ages::ages;
+use crate::measure::kinds::gradient_seeds::seed_resultant;
+use crate::measure::kinds::gradient_vjp::action_norms;
 use crate::measure::rig::Rig;
 use crate::measure::subject::Subject;
 use crate::measure::summary::summarise;
