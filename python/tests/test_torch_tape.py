@@ -266,3 +266,40 @@ def test_what_makes_no_sense_is_an_error():
             call()
     with torch.no_grad():
         assert tape.carry("h", x, 0) is x
+
+
+def test_memory_that_any_later_step_reads():
+    """Entries read as they are stored, by a window; pairs by name; keys of which nobody knows what made them."""
+    w, u = torch.tensor(1.3, requires_grad=True), torch.tensor(0.7, requires_grad=True)
+
+    def run(tape, keep):
+        total, made = 0.0, []
+        for t in tape.steps(5):
+            n = torch.sin(w * (t + 1)) * (made[-1].detach() if made else 1.0)
+            made.append(n)
+            if keep is None:
+                tape.store("m", n)
+                seen = (tape.read("m", axis=0, window=3) * u).sum()
+                seen = seen + sum(tape.edge("pair", made[j], made=j, read=t) for j in range(t))
+                seen = seen + sum(tape.projected("k", made[j] * u, j, read=t) for j in range(t))
+            else:
+                of = lambda which, j: made[j] if keep(which, t, j) else made[j].detach()
+                seen = sum(of("m", j) * u for j in range(max(0, t - 2), t + 1))
+                seen = seen + sum(of("pair", j) for j in range(t))
+                seen = seen + sum(made[j] * u if keep("k", t, j) else (made[j] * u).detach() for j in range(t))
+            total = total + seen**2
+        return total
+    tape = Tape()
+    loss = run(tape, None)
+    near = lambda which, t, j: t // 2 == j // 2
+    cuts = {"FF": lambda *_: True, "F_SG:k=F": lambda which, t, j: which == "k" or t == j,
+            "SEG-2:k=D": lambda which, t, j: t == j if which == "k" else near(which, t, j),
+            "FF:pair=SG": lambda which, t, j: which != "pair"}
+    for lanes in (False, True):
+        found = tape.gradients(loss, [w, u], list(cuts), lanes=lanes)
+        for cut, keep in cuts.items():
+            other = run(Tape(), keep)
+            assert float(other.detach()) == pytest.approx(float(loss.detach()), rel=1e-14)
+            assert off(list(found[cut].values()), torch.autograd.grad(other, [w, u])) < 1e-14, cut
+    with pytest.raises(backcut.Error, match="only store"):
+        tape.gradients(loss, [w, u], ["SEG-2"])
