@@ -4,17 +4,11 @@ use std::collections::BTreeSet;
 
 use backcut_page::report::Results;
 
-use crate::Reproduction;
 use crate::agreement::{Agreement, Group, agreement};
+use crate::beside::Reproduction;
 use crate::compare::{Ours, ours};
 use crate::entry::{Entry, Subject};
 use crate::published::Basis;
-
-/// The folder below a folder of results that holds the second programme's.
-pub const SECOND: &str = "second";
-
-/// The order of the programmes, as columns name them.
-pub const PROGRAMMES: [&str; 2] = ["first programme", "second programme"];
 
 /// Ours with how it stands to the paper's, or why there is none.
 pub type Found = Result<(Ours, Agreement), String>;
@@ -37,6 +31,15 @@ impl Answer<'_> {
         self.found.iter().flatten().last().map(|(_, agreement)| agreement.group())
     }
 
+    /// Where it stands in its group: changed decisions above all, then by distance.
+    pub fn rank(&self) -> f64 {
+        let of = |(_, agreement): &(_, Agreement)| {
+            let changed = f64::from(u8::from(agreement.same_decision == Some(false)));
+            1e6 * changed + agreement.widths.map_or(0.0, |w| w.abs().min(1e5))
+        };
+        self.found.iter().flatten().map(of).fold(0.0, f64::max)
+    }
+
     /// Why no programme has it.
     pub fn absent(&self) -> Option<&str> {
         let has_one = self.found.iter().any(Result::is_ok);
@@ -45,16 +48,6 @@ impl Answer<'_> {
 }
 
 impl Reproduction {
-    /// The programmes whose tables are here, in order.
-    pub fn programmes(&self) -> impl Iterator<Item = &Results> {
-        std::iter::once(&self.results).chain(&self.second)
-    }
-
-    /// How a programme's column is called.
-    pub fn column(&self, programme: usize) -> &'static str {
-        if self.second.is_none() { "ours" } else { PROGRAMMES[programme.min(1)] }
-    }
-
     /// Ours of every programme for a published number; the vessel has one programme.
     pub fn answer<'p>(&self, entry: &'p Entry) -> Answer<'p> {
         let find = |results: &Results| {

@@ -1,11 +1,58 @@
 //! The edges of a short rollout, from the engine to the design drawing.
 
-use crate::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 use backcut_engine::edges::{Edge, EdgeList, Fate, Through};
 use backcut_engine::{Cut, MemoryReads};
 use backcut_systems::System;
 use backcut_systems::policy::Policy;
 use backcut_systems::quadrotor::QuadrotorConfig;
+
+/// What an edge runs through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeKind {
+    /// The physical state.
+    State,
+    /// The memory.
+    Memory,
+}
+
+/// What a cut leaves of an edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeLife {
+    /// Credit passes.
+    Lives,
+    /// Credit reaches the projections' weights, not what was stored.
+    WeightsOnly,
+    /// No credit passes.
+    Cut,
+}
+
+/// One edge between two steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DesignEdge {
+    /// The earlier step.
+    pub from: usize,
+    /// The later step.
+    pub to: usize,
+    /// The layer of a memory edge.
+    pub layer: usize,
+    /// What it runs through.
+    pub kind: EdgeKind,
+    /// What the cut leaves.
+    pub life: EdgeLife,
+}
+
+/// The edges of a short rollout under one cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DesignEdges {
+    /// The cut's name.
+    pub cut: String,
+    /// What it means, in a few words.
+    pub meaning: String,
+    /// Steps of the rollout.
+    pub steps: usize,
+    /// Its edges.
+    pub edges: Vec<DesignEdge>,
+}
 
 /// The four graphs, the other placement, and two segment lengths.
 const CUTS: [(&str, &str); 8] = [

@@ -269,6 +269,8 @@ pub struct Curve {
     pub minus_update: Option<u64>,
     /// Divided by the same arm's error at another update.
     pub over_update: Option<u64>,
+    /// Divided by the error of another arm.
+    pub over_arm: Option<String>,
     /// Divided by the error of the plain prediction that another study measured on the same panel.
     pub over_reference: Option<Plain>,
 }

@@ -11,11 +11,11 @@ use backcut_page::report::results::canonical_condition;
 use backcut_text::counted;
 use backcut_text::format::fixed;
 
-use crate::Reproduction;
 use crate::answer::{Answer, Tally};
-use crate::figures::excess;
+use crate::beside::Reproduction;
 use crate::multiverse::{Claim, Fate, STUDY};
 use crate::paper::Subject;
+use crate::words::excess;
 
 /// Studies that train every arm from the start, best first.
 const STUDIES: [&str; 2] = ["c5", "quick"];

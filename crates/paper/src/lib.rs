@@ -26,6 +26,7 @@
 pub mod agreement;
 pub mod analytic;
 mod answer;
+mod beside;
 pub mod calibration;
 mod commands;
 pub mod compare;
@@ -48,10 +49,10 @@ mod tables;
 pub mod values;
 mod words;
 
-pub use answer::{Answer, PROGRAMMES, SECOND};
+pub use answer::Answer;
+pub use beside::{PROGRAMMES, Reproduction, SECOND};
 pub use commands::commands;
-pub use figures::design::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
-pub use figures::{FIGURES, quantities};
+pub use edges::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
+pub use figures::FIGURES;
 pub use finding::Finding;
 pub use publication::Paper;
-pub use reproduction::Reproduction;

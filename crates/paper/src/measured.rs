@@ -10,7 +10,9 @@ use backcut_stats::correlation::spearman;
 use backcut_stats::quantile::{mean, quantiles};
 
 use crate::entry::{Curve, Measure, Other, Within};
-use crate::figures::quantities::PLAIN_ERROR;
+
+/// The error of the plain prediction on the panel.
+const PLAIN_ERROR: &str = "reference.error";
 
 /// The parts that single windows are.
 const WINDOWS: &str = "window *";
@@ -108,6 +110,10 @@ pub fn curve(results: &Results, curve: &Curve, study: &str) -> Result<Estimate, 
     if let Some(update) = curve.over_update {
         let before = at_update(results, study, &curve.arm, &curve.condition, update)?;
         divide(&mut ratios, &before);
+    }
+    if let Some(arm) = &curve.over_arm {
+        let other = at_update(results, study, arm, &curve.condition, curve.update)?;
+        divide(&mut ratios, &other);
     }
     if let Some(plain) = &curve.over_reference {
         let below = plain_error(results, &plain.study, &plain.arm)?;

@@ -11,7 +11,7 @@ use backcut_stats::Verdict;
 use backcut_study::file::StudyFile;
 use backcut_text::format::number;
 
-use crate::Reproduction;
+use crate::beside::Reproduction;
 
 /// The study whose tables are read.
 pub const STUDY: &str = "multiverse";

@@ -9,25 +9,16 @@ use backcut_page::report::{ReportError, Table, table};
 use backcut_text::counted;
 use backcut_text::format::NONE;
 
-use crate::Reproduction;
 use crate::agreement::Group;
 use crate::answer::{Answer, Tally};
+use crate::beside::Reproduction;
 use crate::entry::Subject;
-use crate::figures::agreement::rank;
-use crate::figures::{FIGURES, is_of_the_vessel};
+use crate::figures::{Figure, Place, figures};
 use crate::multiverse;
 use crate::reproduction::{QUADROTOR, RULES, THE_VESSEL, VESSEL};
 use crate::tables::{our_text, paper_text};
 
-/// The figure that the comparison opens with.
-const AGREEMENT: &str = "agreement";
-
 const TITLE: &str = "What does a memory cut cost?";
-
-/// Figures that stand with the finding, before everything else.
-const HEADLINES: [&str; 2] = ["memory-value", "thesis"];
-/// What the cuts are: it explains the results, so it stands before them.
-const DESIGN: &str = "design";
 
 /// Words that the page uses as the paper does.
 const GLOSSARY: [(&str, &str); 17] = [
@@ -68,30 +59,14 @@ const GLOSSARY: [(&str, &str); 17] = [
     ("post hoc", "a status: chosen when results were known, or may have been."),
 ];
 
-/// The figure that shows what a study found.
-const SHOWN_BY: [(&str, &str); 17] = [
-    ("c5", "memory-value"),
-    ("quick", "memory-value"),
-    ("c6", "segments"),
-    ("c2", "seven-point"),
-    ("c4", "seven-point"),
-    ("a4", "warm-change"),
-    ("c1-first", "warm-change"),
-    ("c1-hidden", "warm-change"),
-    ("a6", "noninferiority"),
-    ("c7", "masking"),
-    ("e1", "intervention"),
-    ("e3", "intervention"),
-    ("e4", "three-layers"),
-    ("b1", "vessel-gradient"),
-    ("b2", "vessel-layers"),
-    ("b3", "vessel-learning"),
-    ("b5", "vessel-horizon"),
-];
-
 /// How many rows have a value of ours, which stands in the third column.
 fn has_ours(table: &Table) -> usize {
     table.rows.iter().filter(|row| row[2] != NONE).count()
+}
+
+/// The figures that stand at a place of the page.
+fn at(place: Place) -> impl Iterator<Item = &'static str> {
+    figures().iter().filter(move |figure| figure.place == place).map(|f| f.name.as_str())
 }
 
 type Drawings = BTreeMap<&'static str, Result<Drawing, ReportError>>;
@@ -101,25 +76,23 @@ impl Reproduction {
     pub fn page(&self, title: Option<&str>) -> Result<String, ReportError> {
         let results = &self.results;
         let mut drawings: Drawings =
-            FIGURES.iter().map(|(name, _)| (*name, self.figure(name))).collect();
+            figures().iter().map(|f| (f.name.as_str(), self.figure(&f.name))).collect();
         let drawn: Vec<&str> =
             drawings.iter().filter(|(_, made)| made.is_ok()).map(|(name, _)| *name).collect();
         let mut page = Page::new(title.unwrap_or(TITLE));
         page.section("finding", "Finding");
         self.opening(&mut page);
-        for name in HEADLINES {
+        for name in at(Place::Headline) {
             draw(&mut page, &mut drawings, name);
         }
         page.section("cuts", "What is cut");
-        draw(&mut page, &mut drawings, DESIGN);
+        for name in at(Place::Cuts) {
+            draw(&mut page, &mut drawings, name);
+        }
         page.section("summary", "Ours and the paper's");
         self.comparison_on(&mut page, &drawn, &mut drawings);
         page.section("figures", "Figures");
-        let rest = FIGURES.iter().map(|(name, _)| *name);
-        let (vessel, others): (Vec<&str>, Vec<&str>) = rest
-            .filter(|name| !HEADLINES.contains(name) && ![DESIGN, AGREEMENT].contains(name))
-            .partition(|name| is_of_the_vessel(name));
-        for name in others {
+        for name in at(Place::Figures) {
             draw(&mut page, &mut drawings, name);
             if let Some((claims, design)) = self.multiverse().filter(|_| name == multiverse::STUDY)
             {
@@ -133,7 +106,7 @@ impl Reproduction {
         page.figures_left_out();
         page.section("vessel", "The vessel");
         page.paragraph("", VESSEL);
-        for name in vessel {
+        for name in at(Place::Vessel) {
             draw(&mut page, &mut drawings, name);
         }
         page.heading("Claims about the vessel");
@@ -215,7 +188,7 @@ impl Reproduction {
             if of_group.is_empty() {
                 continue;
             }
-            of_group.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+            of_group.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
             page.heading(&format!("{} ({})", group.title(), of_group.len()));
             for answer in of_group {
                 page.details(
@@ -233,12 +206,13 @@ impl Reproduction {
         let is_it = |claim: &&crate::entry::Entry| claim.id == id && claim.system == subject;
         let Some(claim) = self.paper.claims.iter().find(is_it) else { return Vec::new() };
         let study = claim.study.as_str();
-        let figure = SHOWN_BY.iter().find(|(of, name)| *of == study && drawn.contains(name));
+        let shows = |figure: &&Figure| figure.shows.iter().any(|of| of == study);
+        let figure = figures().iter().filter(shows).find(|f| drawn.contains(&f.name.as_str()));
         let of_study =
             |table: &&crate::paper::PaperTable| table.rows.iter().any(|r| r.study == study);
         let table = self.paper.tables.iter().find(of_study);
         let mut links = Vec::new();
-        if let Some((_, name)) = figure {
+        if let Some(Figure { name, .. }) = figure {
             links.push((format!("figure-{name}"), "figure".to_owned()));
         }
         if let Some(table) = table {
@@ -255,7 +229,9 @@ impl Reproduction {
         let answers = self.answers(Subject::Quadrotor);
         page.paragraph("lead", &format!("Every published number about {QUADROTOR}, and ours:"));
         page.table(&self.tallies(&answers), true);
-        draw(page, drawings, AGREEMENT);
+        for name in at(Place::Comparison) {
+            draw(page, drawings, name);
+        }
         self.claims_on(page, Subject::Quadrotor, drawn);
     }
 

@@ -22,7 +22,7 @@ impl Publication for Paper {
     }
 
     fn figures(&self) -> &'static [(&'static str, &'static str)] {
-        FIGURES
+        &FIGURES
     }
 
     fn tables(&self) -> Result<Vec<(String, String)>> {

@@ -7,10 +7,9 @@ use std::fmt::Write as _;
 
 use crate::agreement::Group;
 use crate::answer::{Answer, Tally};
+use crate::beside::Reproduction;
 use crate::entry::Subject;
-use crate::figures::design::DesignEdges;
 use crate::multiverse;
-use crate::paper::{Paper, PaperError};
 use crate::tables::{our_text, paper_text};
 use backcut_page::report::{Format, Results};
 use backcut_text::capital;
@@ -21,38 +20,6 @@ use backcut_text::format::NONE;
 pub(crate) const VESSEL: &str = "The paper's ship tracks are private; these are other ships. Errors in km² therefore compare by sign \
     and decision alone, relative quantities by how many times the paper's ours are (alike within a factor of two; with an interval where ours has one, the paper's half as wide as ours where it prints none); errors themselves stand \
     side by side and tell nothing.";
-
-/// Our results, with the paper's values to set beside them.
-#[derive(Debug)]
-pub struct Reproduction {
-    /// What was collected here.
-    pub results: Results,
-    /// The tables of the second programme, if they are here.
-    pub second: Option<Results>,
-    pub(crate) paper: Paper,
-    pub(crate) design: Vec<DesignEdges>,
-}
-
-impl Reproduction {
-    /// Sets the paper beside some results.
-    pub fn new(results: Results) -> Result<Self, PaperError> {
-        Ok(Self { results, second: None, paper: Paper::load()?, design: Vec::new() })
-    }
-
-    /// Adds the edges that the design drawing shows; they come from an engine, not from a table.
-    #[must_use]
-    pub fn with_design(mut self, design: Vec<DesignEdges>) -> Self {
-        self.design = design;
-        self
-    }
-
-    /// Sets the tables of a second programme beside the first one's.
-    #[must_use]
-    pub fn with_second(mut self, second: Results) -> Self {
-        self.second = Some(second);
-        self
-    }
-}
 
 /// What every difference rests on.
 pub(crate) const RULES: &str = "Agreement is ours minus the paper's with a 95% interval, the two taken as independent: on either side it reaches \

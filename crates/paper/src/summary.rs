@@ -7,8 +7,8 @@ use backcut_text::escape::plain;
 use backcut_text::format::estimate;
 use backcut_text::wrapped;
 
-use crate::Reproduction;
 use crate::agreement::agreement;
+use crate::beside::Reproduction;
 use crate::compare::ours;
 use crate::words::published;
 

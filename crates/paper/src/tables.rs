@@ -9,7 +9,7 @@ use backcut_page::report::{ReportError, Table};
 use backcut_text::escape::csv;
 use backcut_text::format::{NONE, estimate, exact};
 
-use crate::Reproduction;
+use crate::beside::Reproduction;
 use crate::entry::{Entry, Statistic, Subject};
 use crate::paper::{Paper, PaperTable};
 use crate::published::Basis;

@@ -1,4 +1,4 @@
-//! The paper's conditions and numbers in words.
+//! The paper's conditions, numbers and questions in words.
 
 use backcut_text::format::{decimals_for, exact, with_decimals};
 
@@ -36,6 +36,11 @@ pub fn published(mean: f64, interval: Option<[f64; 2]>) -> String {
     let most =
         interval.map_or(written, |_| decimals_for(mean, interval).max(decimals_for(mean, None)));
     with_decimals(mean, interval, written.min(most))
+}
+
+/// The relative excess of an arm over FF.
+pub fn excess(arm: &str, condition: &str) -> String {
+    format!("([{arm}@{condition}] - [FF@{condition}]) / [FF@{condition}]")
 }
 
 #[cfg(test)]

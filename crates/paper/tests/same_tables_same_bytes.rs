@@ -27,6 +27,9 @@ fn every_figure_and_table_is_made_and_holds_no_nan() {
         let svg = made.svg();
         for text in [&svg, &made.csv, &made.alt, &made.caption] {
             assert!(!text.contains("NaN") && !text.contains("inf,"), "{name}");
+            // The style sheet has braces of its own.
+            let words = text.split("</style>").last().unwrap_or_default();
+            assert!(!words.contains('{'), "{name} has words that nobody filled in");
         }
         assert!(svg.contains("<title>") && svg.contains("<desc>"));
         assert!(!svg.contains("var(--"), "{name} stands alone");

@@ -104,7 +104,7 @@ fn drawings_are_well_formed() {
     let folder = tempfile::tempdir().unwrap();
     common::write_results(folder.path());
     let results = common::open(folder.path()).with_design(common::design());
-    for (name, _) in backcut_paper::FIGURES {
+    for (name, _) in backcut_paper::FIGURES.iter() {
         let svg = results.figure(name).unwrap().svg();
         let mut open: Vec<&str> = Vec::new();
         for tag in svg.split('<').skip(1) {

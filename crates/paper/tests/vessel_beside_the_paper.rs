@@ -206,7 +206,7 @@ fn figures_show_the_papers_values_from_its_data() {
     for (figure, value) in [
         ("vessel-gradient", "the paper's median,0.907,"),
         ("vessel-gradient", "the paper's median,0.000272,"),
-        ("vessel-chain", "k=288,,1.264,"),
+        ("vessel-chain", "k=288,the paper's median,1.264,"),
         ("vessel-layers", "200,the paper's median,0.256,"),
         ("vessel-placement", "the paper's median,29,"),
         ("vessel-learning", "400,the paper's mean,1.26,"),

@@ -21,13 +21,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod chart;
 pub mod data;
 mod error;
 pub mod estimate;
 mod family;
 mod figures;
 pub mod page;
-mod plotting;
 pub mod results;
 mod summary;
 mod tables;
@@ -37,7 +37,6 @@ pub use backcut_text::{escape, format};
 pub use error::ReportError;
 pub use family::forest;
 pub use figures::{ErrorWords, FIGURES, curves, figure};
-pub use plotting::ShowEstimate;
 pub use results::Results;
 pub use summary::{states_line, summary};
 pub use tables::{Format, TABLES, Table, table};

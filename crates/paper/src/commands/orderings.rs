@@ -2,7 +2,6 @@
 //! training prefers?
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use crate::orderings::{Compared, advantage, agreement, agreement_of_both, fixed_orderings};
 use anyhow::Result;
@@ -13,32 +12,8 @@ use backcut_evidence::tables::{Plain, to_csv};
 use backcut_lab::measure::MeasureError;
 use backcut_stats::agreement::Agreement;
 
-use super::orderings_cases::{Case, cases};
+use super::orderings_cases::{Args, Case, cases};
 use super::save;
-
-/// Options of `backcut measure orderings`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-A case is one source: its graphs ordered by the error after training, by the scores at the state they
-started from, and by fixed orders. Agreement is the share of pairs of graphs that two orders order
-alike, exact ties one half; intervals resample whole sources. Arms that the study does not have are
-looked for in the tables, beside these, of the study that its anchor was trained for.")]
-pub struct Args {
-    /// Tables of a study that measured `scores`, as `backcut study collect` writes them
-    pub(super) tables: PathBuf,
-    /// The graphs' arms, in the order of the first fixed ordering
-    #[arg(long, value_delimiter = ',', value_name = "ARM,ARM,...", default_value = "FF,FD,KF,KD")]
-    pub(super) arms: Vec<String>,
-    /// The arm at whose states the scores were measured
-    #[arg(long, value_name = "ARM", default_value = "FF")]
-    pub(super) anchor: String,
-    /// The update whose errors are the labels [default: each arm's last]
-    #[arg(long, value_name = "UPDATE")]
-    pub(super) at: Option<u64>,
-    /// Write `orderings.csv` into this folder too
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-}
 
 /// Runs the command.
 pub fn run(args: &Args, _: Tools) -> Result<Verdict> {

@@ -7,9 +7,9 @@ use backcut_page::report::ReportError;
 use backcut_page::report::data::Data;
 use backcut_text::format::{estimate, fixed};
 
-use crate::Reproduction;
 use crate::agreement::{Difference, Group};
 use crate::answer::Answer;
+use crate::beside::Reproduction;
 use crate::entry::{Compare, Subject};
 use crate::tables::our_text;
 
@@ -43,7 +43,7 @@ pub fn draw(beside: &Reproduction) -> Result<Drawing, ReportError> {
             continue;
         }
         // Changed decisions first, then the farthest.
-        of_group.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+        of_group.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
         let title = format!("{} ({})", group.title(), of_group.len());
         let _ = write!(counts, "{}{title}", if counts.is_empty() { "" } else { ", " });
         let own = &mut rows[usize::from(!matches!(group, Group::Otherwise | Group::Apart))];
@@ -95,15 +95,6 @@ pub fn draw(beside: &Reproduction) -> Result<Drawing, ReportError> {
         alt: "One row per claim: ours with its interval beside the paper's, in widths of the paper's interval, grouped by agreement.".into(),
         csv: data.csv(),
     })
-}
-
-/// Where a claim stands in its group: changed decisions above all, then by distance.
-pub(crate) fn rank(answer: &Answer<'_>) -> f64 {
-    let of = |(_, agreement): &(_, crate::agreement::Agreement)| {
-        let changed = f64::from(u8::from(agreement.same_decision == Some(false)));
-        1e6 * changed + agreement.widths.map_or(0.0, |w| w.abs().min(1e5))
-    };
-    answer.found.iter().flatten().map(of).fold(0.0, f64::max)
 }
 
 fn row(beside: &Reproduction, answer: &Answer<'_>, data: &mut Data, beyond: &mut usize) -> Row {

@@ -4,10 +4,9 @@ use backcut_page::draw::Drawing;
 use backcut_page::report::curves::{Line, Panels};
 use backcut_page::report::{ErrorWords, ReportError, Results};
 
-use super::{first_of, series_of};
+use super::make::{first_of, series_of};
+use super::spec::Figure;
 use crate::words::under;
-
-const NAME: &str = "branch";
 
 /// Arms that are drawn, in the legend's order; the last one branches off the first.
 const ARMS: [(&str, &str, Option<&str>); 6] = [
@@ -19,8 +18,8 @@ const ARMS: [(&str, &str, Option<&str>); 6] = [
     ("F_SG_cont", "F_SG from update 800", Some("FF")),
 ];
 
-pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
-    let name = first_of(results, NAME, &["c5", "quick"])?;
+pub fn draw(results: &Results, figure: &Figure) -> Result<Drawing, ReportError> {
+    let name = first_of(results, figure)?;
     let study = results.one(Some(name))?;
     let lines: Vec<Line<'_>> = ARMS
         .iter()

@@ -9,53 +9,7 @@ use backcut_page::draw::{Canvas, Drawing, Key, PANEL_WIDTH, Panel, Series};
 use backcut_page::report::ReportError;
 use backcut_text::escape::csv;
 
-/// What an edge runs through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EdgeKind {
-    /// The physical state.
-    State,
-    /// The memory.
-    Memory,
-}
-
-/// What a cut leaves of an edge.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EdgeLife {
-    /// Credit passes.
-    Lives,
-    /// Credit reaches the projections' weights, not what was stored.
-    WeightsOnly,
-    /// No credit passes.
-    Cut,
-}
-
-/// One edge between two steps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DesignEdge {
-    /// The earlier step.
-    pub from: usize,
-    /// The later step.
-    pub to: usize,
-    /// The layer of a memory edge.
-    pub layer: usize,
-    /// What it runs through.
-    pub kind: EdgeKind,
-    /// What the cut leaves.
-    pub life: EdgeLife,
-}
-
-/// The edges of a short rollout under one cut.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DesignEdges {
-    /// The cut's name.
-    pub cut: String,
-    /// What it means, in a few words.
-    pub meaning: String,
-    /// Steps of the rollout.
-    pub steps: usize,
-    /// Its edges.
-    pub edges: Vec<DesignEdge>,
-}
+use crate::edges::{DesignEdge, DesignEdges, EdgeKind, EdgeLife};
 
 const HEIGHT: f64 = 132.0;
 /// Steps lie on this line.

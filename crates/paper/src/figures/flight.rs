@@ -10,10 +10,10 @@ use backcut_page::report::data::Data;
 use backcut_page::report::results::{Results, Study, in_order};
 use backcut_text::format::number;
 
-use super::{holding, series_of};
+use super::make::{holding, series_of};
+use super::spec::Figure;
 use crate::words;
 
-const NAME: &str = "flight";
 const QUANTITY: &str = "track.value";
 const REFERENCE: &str = "reference";
 const ARMS: [&str; 2] = ["FF", "F_SG"];
@@ -23,9 +23,10 @@ const SECONDS: f64 = 6.4;
 /// Positions by step.
 type Way = Vec<[f64; 3]>;
 
-pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
-    let study = holding(results, NAME, &[QUANTITY.to_owned()])?;
-    let missing = || ReportError::missing(NAME, format!("study {} holds no flight", study.name));
+pub fn draw(results: &Results, figure: &Figure) -> Result<Drawing, ReportError> {
+    let study = holding(results, figure)?;
+    let missing =
+        || ReportError::missing(&figure.name, format!("study {} holds no flight", study.name));
     let source =
         study.measured(QUANTITY).map(|row| row.source.clone()).next().ok_or_else(missing)?;
     let conditions = in_order(study.measured(QUANTITY).map(|row| row.condition.as_str()));

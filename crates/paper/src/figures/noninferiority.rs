@@ -1,6 +1,8 @@
 //! Every seed's excess at 0.05 m/s against the margin.
 
-use super::{excess, first_of};
+use super::make::first_of;
+use super::spec::Figure;
+use crate::words::excess;
 use backcut_page::draw::{Axis, Drawing, Key, Plot, PlotSpec, Series, range};
 use backcut_page::report::ReportError;
 use backcut_page::report::Results;
@@ -8,16 +10,15 @@ use backcut_page::report::data::Data;
 use backcut_page::report::estimate::same_contrast;
 use backcut_text::format;
 
-const NAME: &str = "noninferiority";
 const CONDITION: &str = "0.05";
 const MARGIN: f64 = 5.0;
 
-pub fn draw(results: &Results) -> Result<Drawing, ReportError> {
-    let study = first_of(results, NAME, &["a6"])?;
+pub fn draw(results: &Results, figure: &Figure) -> Result<Drawing, ReportError> {
+    let study = first_of(results, figure)?;
     let mut data = Data::default();
     let a = results
         .estimate(study, &excess("F_SG", CONDITION))
-        .map_err(|why| ReportError::missing(NAME, why))?
+        .map_err(|why| ReportError::missing(&figure.name, why))?
         .scaled(100.0);
     let cell = format!("a6/{CONDITION}");
     let on_b = format!("([F_SG_b@{cell}] - [FF_b@{cell}]) / [FF_b@{cell}]");

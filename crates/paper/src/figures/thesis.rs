@@ -1,15 +1,16 @@
 //! Value of memory against cost of the cut, one point per condition: what the paper says, in one picture.
 
-use super::{excess, first_of};
+use super::make::first_of;
+use super::spec::Figure;
 use crate::paper::Paper;
 use crate::words::condition;
+use crate::words::excess;
 use backcut_page::draw::{Anchor, Axis, Drawing, Key, Plot, PlotSpec, Series, range};
 use backcut_page::report::data::Data;
 use backcut_page::report::estimate::Estimate;
 use backcut_page::report::{ReportError, Results};
 use backcut_text::format;
 
-const NAME: &str = "thesis";
 const UNIT: &str = "% above FF";
 
 /// One condition: what having no memory costs, and what the cut costs.
@@ -19,8 +20,8 @@ struct Point<'a> {
     cost: Estimate,
 }
 
-pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
-    let study = first_of(results, NAME, &["c5", "quick"])?;
+pub fn draw(results: &Results, paper: &Paper, figure: &Figure) -> Result<Drawing, ReportError> {
+    let study = first_of(results, figure)?;
     let mut data = Data::default();
     let mut points = Vec::new();
     for condition in results.study(study).map(|s| s.conditions()).unwrap_or_default() {
@@ -41,7 +42,7 @@ pub fn draw(results: &Results, paper: &Paper) -> Result<Drawing, ReportError> {
     }
     if points.is_empty() {
         return Err(ReportError::missing(
-            NAME,
+            &figure.name,
             format!("{study} has no condition with FF, F_SG and w1"),
         ));
     }

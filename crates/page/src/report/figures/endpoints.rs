@@ -1,12 +1,12 @@
 //! Errors at the last update, by arm and condition.
 
-use crate::draw::{Axis, Drawing, Key, Plot, PlotSpec, range};
+use crate::draw::{Drawing, Key, range};
 use backcut_text::capital;
 
+use crate::report::chart::{Chart, Group, Point};
 use crate::report::data::Data;
 use crate::report::error::ReportError;
 use crate::report::estimate::Estimate;
-use crate::report::plotting::ShowEstimate as _;
 use crate::report::results::{Results, Study, distinct};
 
 const NAME: &str = "endpoints";
@@ -62,24 +62,29 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
             [condition] => (*condition).to_owned(),
             _ => capital(&words.error),
         };
-        let mut plot = Plot::new(&PlotSpec {
-            title: &title,
-            x: Axis::Names(shown.iter().map(|c| (*c).to_owned()).collect()),
-            x_label: "condition",
-            y,
-            y_is_log,
-            y_label: &y_label,
-            height: 250.0,
-        });
         for (condition, arm, e) in cells.iter().filter(|(c, ..)| shown.contains(c)) {
-            let place = |names: &[&str], name| names.iter().position(|n| *n == name).unwrap_or(0);
-            let share = (place(&arms, *arm) as f64 + 0.5) / arms.len() as f64 * 0.8 - 0.4;
-            let x = plot.slot(place(shown, *condition), share);
-            let what = format!("{arm} at {condition}");
-            plot.estimate(palette.series(arm), x, e, &what, &words.unit, false);
             data.estimate(&title, arm, condition, e, &words.unit);
         }
-        panels.push(plot.finish());
+        let group = |arm: &&str| {
+            let place = |condition: &str| shown.iter().position(|c| *c == condition);
+            let of_arm = cells.iter().filter(|(_, other, _)| other == arm);
+            let point = |(condition, _, e): &(&str, &str, Estimate)| {
+                Some(Point::mean(place(condition)?, e, format!("{arm} at {condition}")))
+            };
+            Group::new(palette.series(arm), arm, of_arm.filter_map(point).collect())
+        };
+        let chart = Chart {
+            title,
+            names: shown.iter().map(|c| (*c).to_owned()).collect(),
+            x_label: "condition".to_owned(),
+            y_label: y_label.clone(),
+            unit: words.unit.clone(),
+            height: 250.0,
+            log: y_is_log,
+            groups: arms.iter().map(group).collect(),
+            ..Chart::default()
+        };
+        panels.extend(chart.panel(Some(y)));
     }
     Ok(Drawing {
         title: format!("Endpoints of {}", study.name),

@@ -3,14 +3,14 @@
 //! A number may depend on condition, arm, cut and part. Of those that vary, the first goes along the bottom, the next is told
 //! by colour, and the rest make panels. More names than a panel's width holds become rows.
 
-use crate::draw::{Axis, Drawing, Key, Mark, Palette, Panel, Plot, PlotSpec, Row, Rows, range};
+use crate::draw::{Drawing, Key, Mark, Palette, Panel, Row, Rows, Series};
 
 use super::quantity::{Place, Quantity, WORDS, quantities};
+use crate::report::chart::{Chart as Plotted, Group, Point, words};
 use crate::report::data::Data;
 use crate::report::error::ReportError;
 use crate::report::estimate::Estimate;
 use crate::report::format;
-use crate::report::plotting::{ShowEstimate as _, words};
 use crate::report::results::{Results, Study, distinct};
 
 const NAME: &str = "measurements";
@@ -107,10 +107,10 @@ impl<'a, 's> Chart<'a, 's> {
             }
             let here = self.quantity.means.iter().filter(|(place, _)| key(place) == *apart);
             let means: Vec<&(Place<'s>, Estimate)> = here.collect();
-            panels.push(if self.along == 0 && self.quantity.names(0).len() <= ALONG {
+            panels.extend(if self.along == 0 && self.quantity.names(0).len() <= ALONG {
                 self.plot(&title, &means, palette)
             } else {
-                self.rows(&title, &means, palette, data)
+                Some(self.rows(&title, &means, palette, data))
             });
         }
         panels
@@ -125,28 +125,35 @@ impl<'a, 's> Chart<'a, 's> {
         Quantity::words(place, &[2, 3, 1, 0])
     }
 
-    fn plot(&self, title: &str, means: &[&(Place<'s>, Estimate)], palette: &Palette) -> Panel {
+    fn plot(
+        &self,
+        title: &str,
+        means: &[&(Place<'s>, Estimate)],
+        palette: &Palette,
+    ) -> Option<Panel> {
         let names = self.quantity.names(self.along);
         let series = self.series.map_or(vec![""], |along| self.quantity.names(along));
-        let values = means.iter().flat_map(|(_, e)| e.values.iter().map(|(_, v)| *v));
-        let mut plot = Plot::new(&PlotSpec {
-            title,
-            x: Axis::Names(names.iter().map(|name| (*name).to_owned()).collect()),
-            x_label: WORDS[self.along],
-            y: range(values).unwrap_or([0.0, 1.0]),
-            y_is_log: false,
-            y_label: self.quantity.name,
+        let at = |name: &str| names.iter().position(|n| *n == name).unwrap_or(0);
+        let group = |name: &&'s str| {
+            let is_its = |place: &Place<'s>| self.series.is_none_or(|along| place[along] == *name);
+            let own = means.iter().filter(|(place, _)| is_its(place));
+            let point = |(place, e): &&(Place<'s>, Estimate)| {
+                Point::mean(at(place[self.along]), e, Self::what(place))
+            };
+            let colour = own.clone().next().map(|(place, _)| self.series_of(place));
+            let colour = colour.map_or(Series::GREY, |name| palette.series(name));
+            Group::new(colour, name, own.map(point).collect())
+        };
+        let chart = Plotted {
+            title: title.to_owned(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            x_label: WORDS[self.along].to_owned(),
+            y_label: self.quantity.name.to_owned(),
             height: 220.0,
-        });
-        for (place, e) in means {
-            let at = |names: &[&str], name| names.iter().position(|n| *n == name).unwrap_or(0);
-            let own = at(&series, self.series_of(place)) as f64;
-            let share = (own + 0.5) / series.len() as f64 * 0.8 - 0.4;
-            let x = plot.slot(at(&names, place[self.along]), share);
-            let colour = palette.series(self.series_of(place));
-            plot.estimate(colour, x, e, &Self::what(place), "", false);
-        }
-        plot.finish()
+            groups: series.iter().map(group).collect(),
+            ..Plotted::default()
+        };
+        chart.panel(None)
     }
 
     fn rows(

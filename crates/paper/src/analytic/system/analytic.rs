@@ -1,15 +1,96 @@
-//! The analytic system against the trace, with its sampler and evaluation.
+//! The analytic system: its configuration, its step, its sampler and its evaluation.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use backcut_engine::{Init, Program, Rollout, Trace, TraceError, Var};
 use backcut_kernels::{Real, random};
+use backcut_text::Hinted;
+use serde::{Deserialize, Serialize};
 
-use super::{ACTION_PRICE, AnalyticConfig, AnalyticError, DECAY, PANEL_ROWS, SPREADS};
-use backcut_systems::{BatchKey, SampleError, System};
+use super::{ACTION_PRICE, DECAY, PANEL_ROWS, SPREADS};
+use backcut_systems::{BatchKey, Quantity, SampleError, Settings, SettingsError, System};
 
 /// Seed of the panel: the same for all sources.
 const PANEL_SEED: u64 = 0;
+
+/// An analytic system as written in a file; [`check`](Self::check) makes it run.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AnalyticConfig {
+    /// How strongly recalled memory moves the physical state (`kappa`).
+    pub coupling: f64,
+    /// Steps of a rollout.
+    pub steps: usize,
+    /// Trajectories of a training batch.
+    pub batch: usize,
+}
+
+impl Default for AnalyticConfig {
+    /// 16 steps: three times the horizon over which `A^t` falls to one half, so credit has room to
+    /// travel, and short enough that thousands of updates take a second.
+    fn default() -> Self {
+        Self { coupling: 1.0, steps: 16, batch: 8 }
+    }
+}
+
+/// A configuration that makes no sense.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum AnalyticError {
+    /// Not a number to multiply with.
+    #[error("a coupling of {0}")]
+    Coupling(f64),
+    /// A size out of range.
+    #[error("{name} = {value}")]
+    Size {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: usize,
+    },
+    /// The step does not compile.
+    #[error(transparent)]
+    Trace(#[from] backcut_engine::TraceError),
+}
+
+impl Hinted for AnalyticError {
+    fn hint(&self) -> Cow<'_, str> {
+        match self {
+            Self::Coupling(_) => "choose a finite coupling, such as 0.5",
+            Self::Size { .. } => "steps and batch lie between 1 and 4096",
+            Self::Trace(error) => return error.hint(),
+        }
+        .into()
+    }
+}
+
+impl AnalyticConfig {
+    /// The system, if the configuration is sound.
+    pub fn check(self) -> Result<Analytic, AnalyticError> {
+        if !self.coupling.is_finite() {
+            return Err(AnalyticError::Coupling(self.coupling));
+        }
+        let sizes = [("steps", self.steps), ("batch", self.batch)];
+        if let Some((name, value)) = sizes.into_iter().find(|(_, n)| !(1..=4096).contains(n)) {
+            return Err(AnalyticError::Size { name, value });
+        }
+        Ok(Analytic { config: self, program: Arc::new(compile(self.coupling)?) })
+    }
+}
+
+impl Settings for AnalyticConfig {
+    const NAME: &'static str = "analytic";
+
+    type System = Analytic;
+
+    fn build(&mut self) -> Result<Analytic, SettingsError> {
+        self.check().map_err(SettingsError::from_hinted)
+    }
+
+    fn error(&self) -> Quantity {
+        Quantity { name: "mean squared state", unit: "" }
+    }
+}
 
 /// A checked analytic system: [`AnalyticConfig::check`] makes one.
 #[derive(Clone, Debug)]
@@ -19,10 +100,6 @@ pub struct Analytic {
 }
 
 impl Analytic {
-    pub(super) fn new(config: AnalyticConfig) -> Result<Self, AnalyticError> {
-        Ok(Self { config, program: Arc::new(compile(config.coupling)?) })
-    }
-
     /// The configuration it was made of.
     pub fn config(&self) -> &AnalyticConfig {
         &self.config

@@ -33,10 +33,8 @@
 
 mod analytic;
 pub mod closed_form;
-mod config;
 
-pub use analytic::Analytic;
-pub use config::{AnalyticConfig, AnalyticError};
+pub use analytic::{Analytic, AnalyticConfig, AnalyticError};
 
 /// What the physical state keeps of itself in one step (`A`).
 pub const DECAY: f64 = 0.9;
