@@ -102,6 +102,7 @@ impl Group {
 }
 
 /// A panel of columns or lines.
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of a description")]
 #[derive(Clone, Default, Debug)]
 pub struct Chart {
     /// The title above it.

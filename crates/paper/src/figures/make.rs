@@ -177,8 +177,11 @@ fn legend(figure: &Figure, all: &[Made<'_>]) -> Vec<Key> {
         }
     }
     let points = || charts().flat_map(|chart| &chart.groups).flat_map(|group| &group.points);
-    if !figure.beside.is_empty() && points().any(|point| point.beside.is_some()) {
-        keys.push(Key::reference(&*figure.beside));
+    let mut beside = points().filter_map(|point| point.beside.as_ref()).peekable();
+    if !figure.beside.is_empty() && beside.peek().is_some() {
+        let has_ends = beside.any(|beside| beside.interval.is_some());
+        let label = figure.beside.as_str();
+        keys.push(if has_ends { Key::reference(label) } else { Key::line(Series::GREY, label) });
     }
     if !figure.band.is_empty() && charts().any(|chart| !chart.band.is_empty()) {
         keys.push(Key::band(&*figure.band));

@@ -109,6 +109,7 @@ pub struct Told {
 /// Panels of a figure. Texts hold words in braces, which panel, series and place along the bottom give.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of a description")]
 pub struct Panel {
     pub title: String,
     #[serde(default = "of_figure")]
