@@ -59,7 +59,7 @@ impl Point {
         let sources = self.sources().iter().filter(move |_| !is_bare).map(|(_, v)| *v);
         let beside = self.beside.iter();
         let beside = beside.flat_map(|b| b.interval.into_iter().flatten().chain([b.value]));
-        sources.chain(interval.into_iter().flatten().copied()).chain([*mean]).chain(beside)
+        sources.chain(interval.iter().flatten().copied()).chain([*mean]).chain(beside)
     }
 
     fn words(&self, unit: &str) -> String {
@@ -231,7 +231,7 @@ impl Chart {
         }
         let (places, width) = self.places(plot, group, columns);
         if group.thin {
-            let sources = points.iter().flat_map(|point| point.sources());
+            let sources = points.iter().flat_map(Point::sources);
             let mut sources: Vec<&String> = sources.map(|(source, _)| source).collect();
             sources.sort();
             sources.dedup();
@@ -334,7 +334,7 @@ impl Data {
         }
         if let Some(Beside { value, interval, what }) = &point.beside {
             self.value(panel, series, condition, what, *value, unit);
-            for (end, side) in interval.into_iter().flatten().zip(["lower", "upper"]) {
+            for (end, side) in interval.iter().flatten().zip(["lower", "upper"]) {
                 self.value(panel, series, condition, &format!("{what}, {side}"), *end, unit);
             }
         }

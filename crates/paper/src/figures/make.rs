@@ -189,6 +189,62 @@ fn legend(figure: &Figure, all: &[Made<'_>]) -> Vec<Key> {
     keys
 }
 
+/// The places that a list names.
+fn places(list: &Places, study: Option<&Study>, words: &Table) -> Vec<Table> {
+    match (list, study) {
+        (Places::These(all), _) => all.clone(),
+        (Places::Found(_), None) => Vec::new(),
+        (Places::Found(Found::Conditions { of, best }), Some(study)) => {
+            let measured = |quantity: &String| {
+                in_order(study.measured(quantity).map(|row| row.condition.as_str()))
+            };
+            let all = of.as_ref().map_or_else(|| study.conditions(), measured);
+            let is_best = |c: &&&str| best.iter().any(|best| best == **c);
+            let chosen: Vec<&str> = all.iter().filter(is_best).copied().collect();
+            let shown = if chosen.is_empty() { all } else { chosen };
+            let words = |at: &str| {
+                table([
+                    ("at", at.to_owned()),
+                    ("x", at.to_owned()),
+                    ("where", words::condition(at)),
+                    ("condition", words::condition(at)),
+                    ("under", words::under(at)),
+                    ("velocity", words::velocity(at)),
+                ])
+            };
+            shown.into_iter().map(words).collect()
+        }
+        (Places::Found(Found::Parts { of, after, step }), Some(study)) => {
+            let after = fill(after, words);
+            let parts = distinct(study.measured(of).filter_map(|row| row.part.as_deref()));
+            let own: Vec<(&str, &str)> = parts
+                .into_iter()
+                .filter_map(|part| Some((part, part.strip_prefix(&*after)?)))
+                .collect();
+            let last = own.last().map_or_else(String::new, |(part, _)| (*part).to_owned());
+            let words = |(part, name): &(&str, &str)| {
+                let first = name.split('-').next().unwrap_or(name).to_owned();
+                let x = match name.parse::<f64>() {
+                    Ok(steps) if *step != 1.0 => number(steps * step),
+                    _ => (*name).to_owned(),
+                };
+                let mut words = table([
+                    ("part", (*part).to_owned()),
+                    ("x", x),
+                    ("from", first),
+                    ("where", (*part).to_owned()),
+                    ("last", last.clone()),
+                ]);
+                if let Ok(steps) = name.parse::<f64>() {
+                    words.insert("number".to_owned(), Value::Float(steps * step));
+                }
+                words
+            };
+            own.iter().map(words).collect()
+        }
+    }
+}
+
 impl<'a> Maker<'a> {
     fn words(&self, more: &Table) -> Table {
         joined(&table([("study", self.study.to_owned())]), more)
@@ -197,71 +253,15 @@ impl<'a> Maker<'a> {
     /// The panels of one description: one, or one for each of its places.
     fn panels(&mut self, spec: &'a Panel) -> Vec<Made<'a>> {
         let mut each = vec![self.words(&Table::new())];
-        for places in &spec.each {
+        for list in &spec.each {
             let with = |words: &Table| {
                 let study = self.results.study(&fill(&spec.study, words));
-                let here = self.places(places, study, words);
+                let here = places(list, study, words);
                 here.iter().map(|place| joined(words, place)).collect::<Vec<_>>()
             };
             each = each.iter().flat_map(with).collect();
         }
         each.iter().filter_map(|words| self.panel(spec, words)).collect()
-    }
-
-    /// The places that a list names.
-    fn places(&self, places: &Places, study: Option<&Study>, words: &Table) -> Vec<Table> {
-        match (places, study) {
-            (Places::These(all), _) => all.clone(),
-            (Places::Found(_), None) => Vec::new(),
-            (Places::Found(Found::Conditions { of, best }), Some(study)) => {
-                let measured = |quantity: &String| {
-                    in_order(study.measured(quantity).map(|row| row.condition.as_str()))
-                };
-                let all = of.as_ref().map_or_else(|| study.conditions(), measured);
-                let is_best = |c: &&&str| best.iter().any(|best| best == **c);
-                let chosen: Vec<&str> = all.iter().filter(is_best).copied().collect();
-                let shown = if chosen.is_empty() { all } else { chosen };
-                let words = |at: &str| {
-                    table([
-                        ("at", at.to_owned()),
-                        ("x", at.to_owned()),
-                        ("where", words::condition(at)),
-                        ("condition", words::condition(at)),
-                        ("under", words::under(at)),
-                        ("velocity", words::velocity(at)),
-                    ])
-                };
-                shown.into_iter().map(words).collect()
-            }
-            (Places::Found(Found::Parts { of, after, step }), Some(study)) => {
-                let after = fill(after, words);
-                let parts = distinct(study.measured(of).filter_map(|row| row.part.as_deref()));
-                let own: Vec<(&str, &str)> = parts
-                    .into_iter()
-                    .filter_map(|part| Some((part, part.strip_prefix(&*after)?)))
-                    .collect();
-                let last = own.last().map_or_else(String::new, |(part, _)| (*part).to_owned());
-                let words = |(part, name): &(&str, &str)| {
-                    let first = name.split('-').next().unwrap_or(name).to_owned();
-                    let x = match name.parse::<f64>() {
-                        Ok(steps) if *step != 1.0 => number(steps * step),
-                        _ => (*name).to_owned(),
-                    };
-                    let mut words = table([
-                        ("part", (*part).to_owned()),
-                        ("x", x),
-                        ("from", first),
-                        ("where", (*part).to_owned()),
-                        ("last", last.clone()),
-                    ]);
-                    if let Ok(steps) = name.parse::<f64>() {
-                        words.insert("number".to_owned(), Value::Float(steps * step));
-                    }
-                    words
-                };
-                own.iter().map(words).collect()
-            }
-        }
     }
 
     fn panel(&mut self, spec: &'a Panel, words: &Table) -> Option<Made<'a>> {
@@ -275,7 +275,7 @@ impl<'a> Maker<'a> {
             let is_it = |name: &Value| name.as_str().map(canonical_condition) == Some(here.clone());
             words.get(list).and_then(Value::as_array).map(|names| names.iter().any(is_it))
         };
-        let mut along = self.places(&spec.x, self.results.study(&study), words);
+        let mut along = places(&spec.x, self.results.study(&study), words);
         along.retain(|place| is_named("only", place) != Some(false));
         along.retain(|place| is_named("but", place) != Some(true));
         along.retain(|place| {
