@@ -20,11 +20,12 @@ from ._compare import Comparison, Optimizer, compare
 from ._cut import Cut, memory_cut
 from ._jax_trees import called, named, updates
 from ._reach import Reach
+from .jax_map import edge_map
 from .jax_switches import Switches, evaluated, opened, switches
 from .jax_tape import Tape, replay, undeclared
 
-__all__ = ["Cache", "Switches", "Tape", "adam_state", "carry", "gradients", "measure", "named", "reach", "replay",
-           "switches", "undeclared", "updates"]
+__all__ = ["Cache", "Switches", "Tape", "adam_state", "carry", "edge_map", "gradients", "measure", "named", "reach",
+           "replay", "switches", "undeclared", "updates"]
 
 stop = jax.lax.stop_gradient
 

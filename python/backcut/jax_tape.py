@@ -71,7 +71,7 @@ class Tape:
         self.steps, self.edges = steps, _Declared()
         # The step after the last one may read too: a bootstrapped value does.
         self.edges.steps = steps + 1
-        self._credit: dict[str, Any] | None = None
+        self.credit: dict[str, Any] | None = None
         self._places: dict[str, Any] | None = None
         self._lanes: str | None = None
 
@@ -84,9 +84,9 @@ class Tape:
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         # What declares is itself on its way through transformations; a cut's tape is compiled once for all cuts.
-        known = self.edges if self._credit is None else (
+        known = self.edges if self.credit is None else (
             tuple(self.edges.kinds.items()), frozenset(self.edges.made_constant), tuple(self.edges.marks))
-        return (self._credit, self._places), (self.steps, known, self._lanes)
+        return (self.credit, self._places), (self.steps, known, self._lanes)
 
     @classmethod
     def tree_unflatten(cls, known: tuple[Any, ...], children: tuple[Any, ...]) -> Tape:
@@ -97,7 +97,7 @@ class Tape:
             kinds, constant, marks = known[1]
             tape.edges.kinds, tape.edges.made_constant, tape.edges.marks = dict(kinds), set(constant), list(marks)
         tape._lanes = known[2]
-        tape._credit, tape._places = children
+        tape.credit, tape._places = children
         return tape
 
     def under(self, cut: str | Cut, draw: Draw | None = None) -> Tape:
@@ -110,17 +110,17 @@ class Tape:
 
     def under_each(self, cuts: Sequence[str | Cut], draw: Draw | None = None) -> Tape:
         """The same edges under several cuts, stacked: what `vmap` takes."""
-        tapes = [self.under(cut, draw)._credit for cut in cuts]
+        tapes = [self.under(cut, draw).credit for cut in cuts]
         return self.with_credit(jax.tree_util.tree_map(lambda *x: jnp.stack(x), *tapes))
 
     def with_credit(self, credit: Any, lanes: str | None = None) -> Tape:
         leaves, known = jax.tree_util.tree_flatten(self)
         tape: Tape = jax.tree_util.tree_unflatten(known, leaves)
-        tape._credit, tape._lanes = credit, lanes
+        tape.credit, tape._lanes = credit, lanes
         return tape
 
     def with_places(self, places: dict[str, Any]) -> Tape:
-        tape = self.with_credit(self._credit, self._lanes)
+        tape = self.with_credit(self.credit, self._lanes)
         tape._places = places
         return tape
 
@@ -140,11 +140,11 @@ class Tape:
                 self.edges.made_constant.add(whole)
             else:
                 self.edges.declare(leaf, Kind.PROJECTED)
-        if self._credit is None:
+        if self.credit is None:
             return x
         share = lambda leaf: (self._carried(leaf, "weights", t) if read is None
                               else self._read(leaf, "weights", read, t))
-        credit = self._credit
+        credit = self.credit
         known = lambda leaf: leaf if leaf in credit else name
         return structure.unflatten([edge.passed(x, share(known(leaf))) if edge.is_number(x) else x
                                     for leaf, x in leaves])
@@ -155,6 +155,8 @@ class Tape:
         def crossed(leaf: str, x: Any) -> Any:
             found = self._of(leaf)
             share = jnp.where(jnp.asarray(t) < 0, 1.0, found["factor"] * jnp.where(found["is_named"], 1.0, decay))
+            if "gate" in found:
+                share = share * _at(found["gate"], t, self.steps, before=1.0)
             if self._lanes is None:
                 return edge.passed(x, share)
             own = jax.lax.axis_index(self._lanes)
@@ -189,7 +191,7 @@ class Tape:
     def read(self, name: str, cache: Sides, t: Any) -> Any:
         """All entries as step `t` reads them; those of later steps are still zero."""
         self.edges.declare(name, Kind.STORED)
-        if self._credit is None:
+        if self.credit is None:
             return self._noted(name, cache.near, t)
         shaped = lambda row: row.reshape((-1,) + (1,) * (cache.near.ndim - cache.axis - 1))
         found = self._of(name)
@@ -211,7 +213,7 @@ class Tape:
             raise Error(f"`{name}` attends with queries {q.shape}, keys {k.shape} and values {v.shape} over {self.steps} "
                         "steps\nhint: [..., steps, heads, width], as many heads of keys as of queries")
         scale = q.shape[-1]**-0.5 if scale is None else scale
-        if self._credit is None:
+        if self.credit is None:
             seen = _attended(scale, q, k, v, mask)
         else:
             shares = [self._of(side)[which] for side in sides for which in ("stored", "far")]
@@ -224,11 +226,11 @@ class Tape:
     # What the active cut says.
 
     def _of(self, leaf: str) -> Any:
-        assert self._credit is not None
-        if leaf not in self._credit:
-            raise Error(f"`{leaf}` was not declared when this cut was asked for; `{', '.join(self._credit)}` were\n"
+        assert self.credit is not None
+        if leaf not in self.credit:
+            raise Error(f"`{leaf}` was not declared when this cut was asked for; `{', '.join(self.credit)}` were\n"
                         "hint: Tape.of(loss, ...) with the same loss and the same shapes")
-        return self._credit[leaf]
+        return self.credit[leaf]
 
     def _carried(self, leaf: str, which: str, t: Any) -> Any:
         return _at(self._of(leaf)[which], t, self.steps, before=1.0)
@@ -245,7 +247,7 @@ class Tape:
         for leaf, x in leaves:
             if edge.is_number(x):
                 self.edges.declare(leaf, kind)
-        if self._credit is not None:
+        if self.credit is not None:
             leaves = [(leaf, crossed(leaf, x) if edge.is_number(x) else x) for leaf, x in leaves]
         tree = structure.unflatten([x for _, x in leaves])
         return tree if read is None else self._noted(name, tree, read)
@@ -336,7 +338,7 @@ def _tables(tape: Tape, lanes: Lanes) -> dict[str, Any]:
 def _closed(tape: Tape) -> Tape:
     """No credit between steps, by any declared edge."""
     whole = tape.under("FF")
-    assert whole._credit is not None
+    assert whole.credit is not None
     # What a step made itself it reads.
     own = lambda key, table: table.ndim == 2 and key != "far"
     shut = lambda key, table: (table if key == "source" else jnp.eye(tape.steps) if own(key, table)
@@ -344,10 +346,10 @@ def _closed(tape: Tape) -> Tape:
     between = lambda name: tape.edges.kinds[name] is not Kind.VALUE
     return tape.with_credit({
         name: {key: shut(key, table) for key, table in found.items()} if between(name) else found
-        for name, found in whole._credit.items()})
+        for name, found in whole.credit.items()})
 
 
-def _parts(found: Any) -> tuple[Any, Any]:
+def parts(found: Any) -> tuple[Any, Any]:
     """A loss, and each step's where it is given too."""
     return found if isinstance(found, tuple) and len(found) == 2 else (found, None)
 
@@ -356,7 +358,7 @@ def _parts(found: Any) -> tuple[Any, Any]:
 def _many(loss: Callable[..., Any], params: Any, lanes: Tape, seeds: Any, args: Any) -> Any:
     """The loss, and every lane's gradient. That the loss has no lanes is checked by `vmap`: there is one forward."""
     def one(params: Any, tape: Tape, seed: Any) -> Any:
-        value, back = jax.vjp(lambda params: _parts(loss(params, tape, *args))[0], params)
+        value, back = jax.vjp(lambda params: parts(loss(params, tape, *args))[0], params)
         return value, back(seed.astype(value.dtype))[0]
     return jax.vmap(one, (None, 0, 0), (None, 0), axis_name=LANES)(params, lanes, seeds)
 
@@ -365,7 +367,7 @@ def _many(loss: Callable[..., Any], params: Any, lanes: Tape, seeds: Any, args: 
 def _lengths(loss: Callable[..., Any], params: Any, tape: Tape, args: Any) -> Any:
     """Of every step's loss, the length of its credit at what each step read or took in."""
     zeros = {name: jnp.zeros(tape.steps) for name in tape.edges.marks}
-    run = lambda places: _parts(loss(params, tape.with_places(places), *args))[1]
+    run = lambda places: parts(loss(params, tape.with_places(places), *args))[1]
     losses, back = jax.vjp(run, zeros)
     rows = lambda t: back((jnp.arange(len(losses)) == t).astype(losses.dtype))[0]
     found = jax.lax.map(rows, jnp.arange(len(losses)))
@@ -404,7 +406,7 @@ def replay(loss: Callable[..., Any], cuts: Sequence[str | Cut], params: Any, *ar
     for group in [credits] if lanes else [[credit] for credit in credits]:
         value, found = _backward(loss, params, tape, group, args)
         gradients |= found
-    of_steps = _parts(jax.eval_shape(lambda: loss(params, tape, *args)))[1]
+    of_steps = parts(jax.eval_shape(lambda: loss(params, tape, *args)))[1]
     why_not, other = "", None
     if of_steps is None:
         why_not = "not looked at; return the loss and a vector of every step's loss"
