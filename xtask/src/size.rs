@@ -154,6 +154,17 @@ fn public_items(root: &Path, crates: &BTreeMap<String, PathBuf>) -> Result<(usiz
     Ok((defined.iter().map(alone).sum(), defined.values().map(BTreeSet::len).sum()))
 }
 
+/// Every word of a crate's sources.
+#[cfg(test)]
+pub fn words(src: &Path) -> Result<BTreeSet<String>, String> {
+    let mut words = BTreeSet::new();
+    for file in files(src, "rs")? {
+        let tokens = read(&file)?.parse().map_err(|error| format!("{error}"))?;
+        note(tokens, &mut words, &mut BTreeSet::new());
+    }
+    Ok(words)
+}
+
 /// Notes every word, and the names of items that are plainly `pub`.
 fn note(tokens: TokenStream, words: &mut BTreeSet<String>, public: &mut BTreeSet<String>) {
     const KINDS: [&str; 7] = ["fn", "struct", "enum", "trait", "type", "const", "static"];

@@ -36,12 +36,15 @@ pub fn lines(root: &Path) -> Result<Vec<String>, String> {
             continue;
         }
         let is_markdown = file.extension().is_some_and(|kind| kind == "md");
-        let mut is_code = false;
+        let (mut is_code, mut is_made) = (false, false);
         for (number, line) in text.lines().enumerate() {
             if is_markdown && line.trim_start().starts_with("```") {
                 is_code = !is_code;
             }
-            if line.chars().count() > COLUMNS && !is_code && !is_exempt(line) {
+            if is_markdown && line.starts_with("<!-- ") {
+                is_made = line != "<!-- end -->";
+            }
+            if line.chars().count() > COLUMNS && !is_code && !is_made && !is_exempt(line) {
                 found.push(format!("{name}:{}", number + 1));
             }
         }

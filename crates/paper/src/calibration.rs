@@ -1,10 +1,12 @@
 //! Candidates for what the paper does not publish, by how well they meet what it does.
 //!
-//! The targets (`calibration.toml`) are cells in which nothing is cut. A candidate's mismatch in a cell is
-//! `log(ours / the paper's)`; excesses, shares and spreads, which pass zero, enter as one plus themselves. The **score**
-//! is the root mean square of all mismatches, every cell alike. A candidate that lacks a cell has no score.
+//! The targets (`calibration.toml`) are cells in which nothing is cut. A candidate's mismatch in a
+//! cell is `log(ours / the paper's)`; excesses, shares and spreads, which pass zero, enter as one
+//! plus themselves. The **score** is the root mean square of all mismatches, every cell alike. A
+//! candidate that lacks a cell has no score.
 //!
-//! A study with an arm under a cut is refused: whoever chooses by these tables has not seen what a cut costs.
+//! A study with an arm under a cut is refused: whoever chooses by these tables has not seen what a
+//! cut costs.
 
 use std::collections::BTreeMap;
 

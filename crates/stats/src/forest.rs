@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use backcut_text::format::Digits;
 use backcut_text::{COLUMNS, shortened};
 
-use crate::family::{Report, Row};
+use crate::family::{FamilyRow, Report};
 
 /// The longest name a table of 80 columns shows; the full one stands in the list of contrasts.
 pub(crate) const NAME: usize = 18;
@@ -50,7 +50,7 @@ impl Axis {
 /// The plot in characters, at most `columns` wide.
 pub fn terminal(report: &Report, columns: usize) -> String {
     let most = name_width(report, columns);
-    let short = |row: &Row| shortened(&row.name, most);
+    let short = |row: &FamilyRow| shortened(&row.name, most);
     let name = report.rows.iter().map(|row| short(row).chars().count()).max().unwrap_or(0);
     let width = columns.saturating_sub(name + 1).max(20);
     let axis = Axis::of(report);

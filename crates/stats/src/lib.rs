@@ -54,6 +54,6 @@ pub mod verdict;
 pub use answers::{Answers, Estimate};
 pub use contrast::{Contrast, Direction};
 pub use error::StatsError;
-pub use family::{Bound, DRAWS, Family, FamilyParams, Report, Row, SEED};
+pub use family::{Bound, DRAWS, Family, FamilyParams, FamilyRow, Report, SEED};
 pub use table::{Layout, SourceTable};
 pub use verdict::{STATUS, Verdict};

@@ -19,7 +19,7 @@ const MAX_SOURCES: usize = 10_000;
 /// The answer to "how many sources?".
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "answer")]
-pub enum Plan {
+pub enum SampleSize {
     /// This many are enough.
     Sources {
         /// The smallest number with the wanted power.
@@ -47,7 +47,7 @@ pub fn plan_noninferiority(
     margin: f64,
     level: f64,
     power: f64,
-) -> Result<Plan, StatsError> {
+) -> Result<SampleSize, StatsError> {
     require_finite("the plan", pilot)?;
     if pilot.len() < MIN_SOURCES {
         return Err(StatsError::TooFewSources { found: pilot.len(), needed: MIN_SOURCES });
@@ -62,11 +62,11 @@ pub fn plan_noninferiority(
     }
     let center = mean(pilot);
     if center >= margin {
-        return Ok(Plan::NoNumber { mean: center, margin });
+        return Ok(SampleSize::NoNumber { mean: center, margin });
     }
     let spread = standard_deviation(pilot);
     if spread == 0.0 {
-        return Ok(Plan::Sources { count: MIN_SOURCES, power: 1.0 });
+        return Ok(SampleSize::Sources { count: MIN_SOURCES, power: 1.0 });
     }
     let reached = |n: usize| {
         let freedom = n as f64 - 1.0;
@@ -77,7 +77,7 @@ pub fn plan_noninferiority(
     let mut high = MIN_SOURCES;
     while reached(high) < power {
         if high >= MAX_SOURCES {
-            return Ok(Plan::MoreThan { count: MAX_SOURCES });
+            return Ok(SampleSize::MoreThan { count: MAX_SOURCES });
         }
         high = (2 * high).min(MAX_SOURCES);
     }
@@ -86,7 +86,7 @@ pub fn plan_noninferiority(
         let middle = low.midpoint(high);
         if reached(middle) < power { low = middle } else { high = middle }
     }
-    Ok(Plan::Sources { count: high, power: reached(high) })
+    Ok(SampleSize::Sources { count: high, power: reached(high) })
 }
 
 #[cfg(test)]
@@ -96,7 +96,10 @@ mod tests {
     #[test]
     fn a_mean_at_the_margin_has_no_number() {
         let pilot = [4.0, 5.0, 6.0, 5.0];
-        assert!(matches!(plan_noninferiority(&pilot, 5.0, 0.05, 0.8), Ok(Plan::NoNumber { .. })));
+        assert!(matches!(
+            plan_noninferiority(&pilot, 5.0, 0.05, 0.8),
+            Ok(SampleSize::NoNumber { .. })
+        ));
     }
 
     #[test]
@@ -105,7 +108,7 @@ mod tests {
         let pilot = [-1.0, 1.0, -1.0, 1.0, 1.0, -1.0];
         let half = standard_deviation(&pilot) * 0.5;
         let plan = plan_noninferiority(&pilot, half, 0.05, 0.8).unwrap();
-        let Plan::Sources { count: 27, power } = plan else { panic!("{plan:?}") };
+        let SampleSize::Sources { count: 27, power } = plan else { panic!("{plan:?}") };
         assert!((power - 0.811_831).abs() < 1e-4, "{power}");
     }
 
@@ -126,13 +129,13 @@ mod tests {
         let few = plan_noninferiority(&pilot[..3], 1.0, 0.05, 0.8).unwrap_err();
         assert_eq!(few, StatsError::TooFewSources { found: 3, needed: MIN_SOURCES });
         let constant = plan_noninferiority(&[1.0; 4], 2.0, 0.05, 0.8).unwrap();
-        assert_eq!(constant, Plan::Sources { count: MIN_SOURCES, power: 1.0 });
+        assert_eq!(constant, SampleSize::Sources { count: MIN_SOURCES, power: 1.0 });
     }
 
     #[test]
     fn too_small_an_effect_is_said_to_be() {
         let pilot = [-1.0, 1.0, -1.0, 1.0];
         let plan = plan_noninferiority(&pilot, 1e-4, 0.05, 0.8).unwrap();
-        assert_eq!(plan, Plan::MoreThan { count: MAX_SOURCES });
+        assert_eq!(plan, SampleSize::MoreThan { count: MAX_SOURCES });
     }
 }

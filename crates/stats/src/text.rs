@@ -1,7 +1,8 @@
-//! A report as plain text that fits 80 columns and can be pasted into an appendix, or a wider terminal.
+//! A report as plain text that fits 80 columns and can be pasted into an appendix, or a wider
+//! terminal.
 //!
-//! Estimates and tests are two stacked tables: side by side they would not fit, and they answer different
-//! questions. Digits follow the interval's width (three digits of it), because more would
+//! Estimates and tests are two stacked tables: side by side they would not fit, and they answer
+//! different questions. Digits follow the interval's width (three digits of it), because more would
 //! report noise and fewer would hide it.
 
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use std::fmt::Write as _;
 use backcut_text::format::{Digits, p_value};
 use backcut_text::{COLUMNS, counted, escape, shortened, wrapped};
 
-use crate::family::{Bound, Report, Row};
+use crate::family::{Bound, FamilyRow, Report};
 use crate::forest::{self, name_width};
 use crate::signflip::TIE_TOLERANCE;
 use crate::table::{Cell, SourceTable};
@@ -17,7 +18,8 @@ use crate::table::{Cell, SourceTable};
 /// Cells that are listed one by one.
 const LISTED: usize = 40;
 
-/// For who asked nothing: an example to type, which `typed` puts into the user's own language, and the cells of the table.
+/// For who asked nothing: an example to type, which `typed` puts into the user's own language, and
+/// the cells of the table.
 pub fn what_to_ask(table: &SourceTable, typed: impl Fn(&str) -> String) -> String {
     let cells: Vec<&str> = table.cell_names().collect();
     let numbers = |name: &str| {
@@ -189,7 +191,7 @@ fn footer(report: &Report, columns: usize) -> String {
 }
 
 /// Three digits of the pointwise interval's width.
-fn digits_of(row: &Row) -> Digits {
+fn digits_of(row: &FamilyRow) -> Digits {
     Digits::of_range(row.pointwise[0], row.pointwise[1])
 }
 

@@ -8,7 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
 
 use backcut_stats::leave_one_out::leave_one_out_means;
-use backcut_stats::planning::{Plan, plan_noninferiority};
+use backcut_stats::planning::{SampleSize, plan_noninferiority};
 use backcut_stats::signflip::sign_test;
 use backcut_stats::{Bound, Contrast, FamilyParams, Layout, Report, SourceTable, Verdict};
 
@@ -260,8 +260,12 @@ fn planning(figures: &mut Figures) {
         let pilot = values("seven_point_relative_excess_percent", &format!("[{condition}]"));
         plan_noninferiority(&pilot, 5.0, level, 0.8).unwrap()
     };
-    let Plan::Sources { count, .. } = plan("0.05") else { panic!("a number is enough at 0.05") };
+    let SampleSize::Sources { count, .. } = plan("0.05") else {
+        panic!("a number is enough at 0.05")
+    };
     figures.count("planned sources at 0.05", count, 28);
-    let Plan::NoNumber { mean, .. } = plan("0.10") else { panic!("no number is enough at 0.10") };
+    let SampleSize::NoNumber { mean, .. } = plan("0.10") else {
+        panic!("no number is enough at 0.10")
+    };
     figures.printed("planning mean at 0.10 (%)", mean, 5.85, 0.01);
 }

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use backcut_stats::{Bound, Contrast, FamilyParams, Row, SourceTable, Verdict};
+use backcut_stats::{Bound, Contrast, FamilyParams, FamilyRow, SourceTable, Verdict};
 use backcut_systems::Stream;
 use backcut_text::counted;
 use serde_json::Value;
@@ -145,11 +145,16 @@ impl Advice {
     }
 
     /// The shortest segment that noninferiority is shown for.
-    fn shortest(self, segments: &[(u32, usize)], rows: &[Row], full: &str) -> (String, String) {
-        let is_shown = |row: &Row| {
+    fn shortest(
+        self,
+        segments: &[(u32, usize)],
+        rows: &[FamilyRow],
+        full: &str,
+    ) -> (String, String) {
+        let is_shown = |row: &FamilyRow| {
             matches!(row.verdict, Verdict::Noninferior | Verdict::NoninferiorNotByExact)
         };
-        let mut judged: Vec<(u32, &Row)> =
+        let mut judged: Vec<(u32, &FamilyRow)> =
             segments.iter().map(|(length, _)| *length).zip(rows).collect();
         judged.sort_by_key(|(length, _)| *length);
         let margin = percent(self.margin);
@@ -180,7 +185,7 @@ fn nothing(why: &str) -> (String, Vec<(String, String)>) {
 }
 
 /// What one arm's difference from FF says.
-fn difference(arm: &Arm, since: Option<u64>, full: &str, row: &Row) -> (String, String) {
+fn difference(arm: &Arm, since: Option<u64>, full: &str, row: &FamilyRow) -> (String, String) {
     let from = since.map_or_else(String::new, |at| format!(" from update {at} on"));
     let what = match (window(arm), arm.cut.to_string()) {
         (Some(1), cut) if cut == "FF" => format!("Having no memory{from} (`{}`)", arm.name),

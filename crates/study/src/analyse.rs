@@ -11,9 +11,9 @@ use backcut_evidence::tables::Judgement;
 use backcut_evidence::tables::rows::{AnalysisRow, ComparisonRow, PlanRow};
 use backcut_files::Hash;
 use backcut_stats::bootstrap::Units;
-use backcut_stats::planning::{Plan as Sources, plan_noninferiority};
+use backcut_stats::planning::{SampleSize, plan_noninferiority};
 use backcut_stats::two_sample::{kolmogorov_smirnov, permutation_of_means};
-use backcut_stats::{Contrast, DRAWS, FamilyParams, Row, SEED, SourceTable};
+use backcut_stats::{Contrast, DRAWS, FamilyParams, FamilyRow, SEED, SourceTable};
 
 use crate::collect::Results;
 use crate::file::ComparisonTable;
@@ -52,7 +52,7 @@ fn analysis_row(
     family: &StudyFamily,
     contrast: &Contrast,
     direction: Option<String>,
-    judged: &Result<Row, String>,
+    judged: &Result<FamilyRow, String>,
     granted: Granted,
 ) -> AnalysisRow {
     let params = &family.params;
@@ -90,7 +90,7 @@ fn analysis_row(
 
 /// A family's rows, or why there is none. A contrast without all its sources does not take the others
 /// of its family with it; the level is shared by as many as were planned all the same.
-fn judge(results: &Results, family: &StudyFamily) -> Vec<Result<Row, String>> {
+fn judge(results: &Results, family: &StudyFamily) -> Vec<Result<FamilyRow, String>> {
     let all = &family.params.contrasts;
     let missing: Vec<Option<String>> = all
         .iter()
@@ -162,14 +162,14 @@ pub fn plans(results: &Results) -> Vec<PlanRow> {
         };
         for contrast in &family.params.contrasts {
             let (sources, words) = match required(results, family, contrast, margin, power) {
-                Ok(Sources::Sources { count, power }) => {
+                Ok(SampleSize::Sources { count, power }) => {
                     (Some(count as u64), format!("{count} sources give power {power:.3}"))
                 }
-                Ok(Sources::NoNumber { mean, margin }) => (
+                Ok(SampleSize::NoNumber { mean, margin }) => (
                     None,
                     format!("no number: the mean {mean:.4} is not below the margin {margin}"),
                 ),
-                Ok(Sources::MoreThan { count }) => (None, format!("more than {count}")),
+                Ok(SampleSize::MoreThan { count }) => (None, format!("more than {count}")),
                 Err(problem) => (None, format!("not computed: {problem}")),
             };
             let (family, contrast) = (family.table.name.clone(), contrast.name.clone());
@@ -185,7 +185,7 @@ fn required(
     contrast: &Contrast,
     margin: f64,
     power: f64,
-) -> Result<Sources, String> {
+) -> Result<SampleSize, String> {
     let table = source_table(results, family, std::slice::from_ref(contrast))?;
     let values = contrast.evaluate(&table).map_err(|e| e.to_string())?.values;
     let values = Units::of(&table).average(&values);

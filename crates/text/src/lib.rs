@@ -1,12 +1,14 @@
 //! Words for people: numbers, counts, wrapped lines, hints, and text made harmless.
 //!
-//! **Does**: writes numbers with the digits that matter ([`mod@format`]), breaks lines ([`wrapped`]), finds the name
-//! that was meant ([`nearest`]), and makes any string harmless in the document that will hold it ([`escape`]).
+//! **Does**: writes numbers with the digits that matter ([`mod@format`]), breaks lines
+//! ([`wrapped`]), finds the name that was meant ([`nearest`]), and makes any string harmless in the
+//! document that will hold it ([`escape`]).
 //!
 //! **Refuses**: to know what a number means, and to print anything.
 //!
-//! **One design decision.** It stands below every other crate and knows none of them, so that a terminal, a page and
-//! an error message round, wrap and escape in the same way because they call the same function.
+//! **One design decision.** It stands below every other crate and knows none of them, so that a
+//! terminal, a page and an error message round, wrap and escape in the same way because they call
+//! the same function.
 //!
 //! ```
 //! use backcut_text::{counted, format, nearest, wrapped};

@@ -24,8 +24,9 @@ pub fn capital(text: &str) -> String {
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// A line broken at spaces so that it fits; later lines are indented. Leading spaces and padding inside a line
-/// stay, a word longer than a line is not broken, and the text ends with a line break.
+/// A line broken at spaces so that it fits; later lines are indented. Leading spaces and padding
+/// inside a line stay, a word longer than a line is not broken, and the text ends with a line
+/// break.
 pub fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let words = text.trim_start_matches(' ');
     let (lead, indent) = (&text[..text.len() - words.len()], " ".repeat(indent));

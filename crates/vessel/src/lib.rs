@@ -53,6 +53,6 @@ pub use error::AisError;
 pub use fleet::Fleet;
 pub use import::Import;
 pub use report::{Naming, Report};
-pub use segment::{Place, Segment, vessel_key};
+pub use segment::{GridPosition, Segment, vessel_key};
 pub use statistics::{Histogram, Statistics};
 pub use tracks::{RESERVED_VESSELS, Reserved, Tracks};

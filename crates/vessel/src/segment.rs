@@ -5,20 +5,21 @@ use sha2::{Digest as _, Sha256};
 
 use crate::sphere::Position;
 
-/// Parts of a degree that a [`Place`] counts in: about a centimetre, finer than any receiver.
+/// Parts of a degree that a [`GridPosition`] counts in: about a centimetre, finer than any
+/// receiver.
 const PARTS: f64 = 1e7;
 
 /// A position in ten millionths of a degree. Whole numbers have one spelling: stores and hashes
 /// need no rule for rounding, and Parquet keeps their differences in a byte or two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct GridPosition {
     /// Latitude.
     pub lat_e7: i32,
     /// Longitude, from -180 degrees to just below 180.
     pub lon_e7: i32,
 }
 
-impl Place {
+impl GridPosition {
     /// From degrees; the longitude is brought into its range, latitudes end at the poles.
     pub fn from_degrees(lat: f64, lon: f64) -> Self {
         let lat_e7 = (lat.clamp(-90.0, 90.0) * PARTS).round() as i32;
@@ -52,7 +53,7 @@ pub struct Segment {
     /// When it begins, in seconds since 1970: a multiple of the step.
     pub begin: i64,
     /// The places.
-    pub places: Vec<Place>,
+    pub places: Vec<GridPosition>,
 }
 
 impl Segment {
@@ -89,10 +90,10 @@ mod tests {
 
     #[test]
     fn longitudes_have_one_spelling() {
-        assert_eq!(Place::from_degrees(0.0, 180.0).lon_e7, -1_800_000_000);
-        assert_eq!(Place::from_degrees(0.0, -180.0).lon_e7, -1_800_000_000);
-        assert_eq!(Place::from_degrees(0.0, 190.5).degrees(), [0.0, -169.5]);
-        assert_eq!(Place::from_degrees(0.0, 179.999_999_99).lon_e7, -1_800_000_000);
-        assert!(Place::from_degrees(90.0, 359.9).is_valid());
+        assert_eq!(GridPosition::from_degrees(0.0, 180.0).lon_e7, -1_800_000_000);
+        assert_eq!(GridPosition::from_degrees(0.0, -180.0).lon_e7, -1_800_000_000);
+        assert_eq!(GridPosition::from_degrees(0.0, 190.5).degrees(), [0.0, -169.5]);
+        assert_eq!(GridPosition::from_degrees(0.0, 179.999_999_99).lon_e7, -1_800_000_000);
+        assert!(GridPosition::from_degrees(90.0, 359.9).is_valid());
     }
 }

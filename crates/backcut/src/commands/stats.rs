@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backcut_stats::planning::{Plan, plan_noninferiority};
+use backcut_stats::planning::{SampleSize, plan_noninferiority};
 use backcut_stats::table::{Dialect, RawTable};
 use backcut_stats::{
     Bound, Contrast, DRAWS, Family, FamilyParams, Layout, Report, SEED, SourceTable, StatsError,
@@ -193,22 +193,22 @@ struct NamedPlan {
     contrast: String,
     power_wanted: f64,
     #[serde(flatten)]
-    plan: Plan,
+    plan: SampleSize,
 }
 
 impl NamedPlan {
     fn sentence(&self) -> String {
         let Self { contrast, power_wanted, plan } = self;
         match plan {
-            Plan::Sources { count, power } => format!(
+            SampleSize::Sources { count, power } => format!(
                 "plan: {contrast}: {count} sources for power {power_wanted} (they give \
                  {power:.3})\n"
             ),
-            Plan::NoNumber { mean, margin } => format!(
+            SampleSize::NoNumber { mean, margin } => format!(
                 "plan: {contrast}: no number of sources is enough;\n      \
                  its mean {mean:.4} is not below the margin {margin}\n"
             ),
-            Plan::MoreThan { count } => {
+            SampleSize::MoreThan { count } => {
                 format!("plan: {contrast}: more than {count} sources for power {power_wanted}\n")
             }
         }

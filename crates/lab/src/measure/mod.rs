@@ -6,9 +6,9 @@
 //! **Refuses**: to train further than one replayed update, to print NaN (a value that is undefined
 //! says why), and to know where checkpoints come from: it sees a [`Subject`].
 //!
-//! **One design decision.** Every measurement is a value ([`Measurement`]) and every result is a list
-//! of [`Finding`]s: one number with the name of its quantity, the cut, and the part it belongs to. So a
-//! study can hold measurements beside training runs, and any result is a tidy table.
+//! **One design decision.** Every measurement is a value ([`Measurement`]) and every result is a
+//! list of [`Finding`]s: one number with the name of its quantity, the cut, and the part it belongs
+//! to. So a study can hold measurements beside training runs, and any result is a tidy table.
 
 mod arms;
 mod comparison;

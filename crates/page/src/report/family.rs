@@ -1,13 +1,13 @@
 //! A family of contrasts that was judged just now, drawn without a collected study around it.
 
-use backcut_stats::{Report, Row};
+use backcut_stats::{FamilyRow, Report};
 use backcut_text::format::Digits;
 
 use crate::draw::{Drawing, Mark, Rows, Series};
 
 /// The plot as a self-contained SVG document.
 pub fn forest(report: &Report, title: &str) -> String {
-    let row = |row: &Row| {
+    let row = |row: &FamilyRow| {
         let digits = Digits::of_range(row.pointwise[0], row.pointwise[1]);
         let note = format!("{} {}", digits.number(row.estimate), digits.interval(row.family));
         let mark = Mark {

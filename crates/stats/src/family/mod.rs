@@ -12,5 +12,5 @@ mod run;
 pub use crate::bootstrap::MIN_SOURCES;
 pub use notes::SMALL_SAMPLE;
 pub use params::{Bound, BoundError, DRAWS, Family, FamilyParams, SEED};
-pub use report::{Report, Row};
+pub use report::{FamilyRow, Report};
 pub(crate) use run::Prepared;

@@ -4,7 +4,7 @@
 use backcut_text::thousands;
 
 use super::params::{Bound, Family};
-use super::report::Row;
+use super::report::FamilyRow;
 use crate::bootstrap::Units;
 use crate::contrast::Contrast;
 use crate::limit::LARGE;
@@ -59,7 +59,7 @@ impl Family {
     }
 
     /// What follows from the results.
-    pub(super) fn row_notes(&self, rows: &[Row]) -> Vec<String> {
+    pub(super) fn row_notes(&self, rows: &[FamilyRow]) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(row) = rows.iter().find(|row| row.adjusted_floor > self.params.alpha) {
             let sided = if row.exact.tail == Tail::TwoSided { "2" } else { "1" };
@@ -85,7 +85,7 @@ impl Family {
             ));
         }
         let judged = rows.iter().zip(&self.params.contrasts);
-        let is_bare = |(row, contrast): &(&Row, &Contrast)| {
+        let is_bare = |(row, contrast): &(&FamilyRow, &Contrast)| {
             self.params.margin.is_none() && row.below == 0 && contrast.body.is_bare_ratio()
         };
         for (row, _) in judged.filter(is_bare) {

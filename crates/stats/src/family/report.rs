@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 
 /// One contrast, judged.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Row {
+pub struct FamilyRow {
     /// The contrast's name.
     pub name: String,
     /// The expression as it was written.
@@ -77,7 +77,7 @@ pub struct Report {
     /// The generator that the seed belongs to.
     pub generator: &'static str,
     /// The rows, in the order of the contrasts.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FamilyRow>,
     /// What a reader must know beside the numbers.
     pub notes: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! A family on a table: estimates, intervals, audit, verdicts.
 
 use super::params::{Bound, Family};
-use super::report::{Report, Row};
+use super::report::{FamilyRow, Report};
 use crate::bootstrap::{MIN_SOURCES, Units};
 use crate::contrast::{Contrast, Direction};
 use crate::error::StatsError;
@@ -118,7 +118,7 @@ impl Family {
     }
 
     /// Judges a contrast by the ends of its pointwise interval and of the family's.
-    fn row(&self, item: &Prepared<'_>, ends: &[f64]) -> Result<Row, StatsError> {
+    fn row(&self, item: &Prepared<'_>, ends: &[f64]) -> Result<FamilyRow, StatsError> {
         let params = &self.params;
         let estimate = item.estimate();
         let leave_one_out = LeaveOneOut::of(&item.values, item.denominators.as_deref());
@@ -149,7 +149,7 @@ impl Family {
             test: test.called(),
         }
         .decide();
-        Ok(Row {
+        Ok(FamilyRow {
             name: item.contrast.name.clone(),
             expression: item.contrast.text.clone(),
             direction: item.contrast.direction,

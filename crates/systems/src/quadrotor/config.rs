@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::{QuadrotorError, VelocityReading};
 use crate::policy::{Initialisation, Mixer, Policy, is_usual};
 
-/// Threshold of the global-norm clip: the median raw FF norm over 16 fresh batches at update 100 of a
-/// pilot, measured by `backcut calibrate`.
+/// Threshold of the global-norm clip: the median raw FF norm over 16 fresh batches at update 100 of
+/// a pilot, measured by `backcut calibrate`.
 pub const CLIP: f64 = 737.46;
 
 /// Standard deviations of the independent, zero-mean normal offsets from hover at the start.
@@ -72,8 +72,8 @@ pub struct QuadrotorConfig {
     /// The velocity that the spread is around.
     #[serde(skip_serializing_if = "is_usual")]
     pub initial_velocity: InitialVelocity,
-    /// The policy; its `steps` are the steps of a rollout. A name alone (`gru`) says how it remembers, and what
-    /// a table leaves out is as usual.
+    /// The policy; its `steps` are the steps of a rollout. A name alone (`gru`) says how it
+    /// remembers, and what a table leaves out is as usual.
     #[serde(deserialize_with = "policy_or_mixer")]
     pub policy: Policy,
     /// Trajectories of a training batch.

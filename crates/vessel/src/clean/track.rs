@@ -2,7 +2,7 @@
 
 use super::counts::{Counts, Ended};
 use super::rules::ValidRules;
-use crate::segment::Place;
+use crate::segment::GridPosition;
 use crate::sphere::near_km;
 
 /// A position that a vessel really had, in degrees.
@@ -37,10 +37,10 @@ impl Fix {
     }
 
     /// The place on the straight way to another, at a time between them.
-    fn place_at(self, other: Self, time: i64) -> Place {
+    fn place_at(self, other: Self, time: i64) -> GridPosition {
         let part = (time - self.time) as f64 / (other.time - self.time) as f64;
         let lat = self.lat + part * (other.lat - self.lat);
-        Place::from_degrees(lat, self.lon + part * self.east_to(other))
+        GridPosition::from_degrees(lat, self.lon + part * self.east_to(other))
     }
 }
 
@@ -48,17 +48,17 @@ impl Fix {
 #[derive(Clone, Default, Debug)]
 pub struct Track {
     begin: i64,
-    places: Vec<Place>,
+    places: Vec<GridPosition>,
     /// The place where the present stay began.
     anchor: usize,
     /// The place that is being stayed at, after it has been found out.
-    resting: Option<Place>,
+    resting: Option<GridPosition>,
 }
 
 /// A segment that ended, before it has a name.
 pub struct Stretch {
     pub begin: i64,
-    pub places: Vec<Place>,
+    pub places: Vec<GridPosition>,
 }
 
 impl Track {
@@ -66,7 +66,7 @@ impl Track {
     pub fn begin(&mut self, fix: Fix, rules: &ValidRules, counts: &mut Counts) {
         self.resting = None;
         if fix.time.rem_euclid(i64::from(rules.rules().step_seconds)) == 0 {
-            let place = Place::from_degrees(fix.lat, fix.lon);
+            let place = GridPosition::from_degrees(fix.lat, fix.lon);
             let ended = self.place(fix.time, place, rules, counts);
             debug_assert!(ended.is_none(), "one place is no segment");
         }
@@ -114,13 +114,14 @@ impl Track {
     fn place(
         &mut self,
         time: i64,
-        place: Place,
+        place: GridPosition,
         rules: &ValidRules,
         counts: &mut Counts,
     ) -> Option<Stretch> {
         counts.resampled += 1;
-        let is_near =
-            |other: Place| near_km(other.radians(), place.radians()) <= rules.rules().stationary_km;
+        let is_near = |other: GridPosition| {
+            near_km(other.radians(), place.radians()) <= rules.rules().stationary_km
+        };
         if let Some(rest) = self.resting {
             if is_near(rest) {
                 counts.stationary += 1;

@@ -10,7 +10,7 @@ use csv_core::{ReadRecordResult, Reader};
 /// The columns that are needed, in a fixed set of slots.
 #[derive(Clone, Debug)]
 pub struct Columns<const N: usize> {
-    /// Place in the line and slot, by place.
+    /// GridPosition in the line and slot, by place.
     wanted: Vec<(usize, usize)>,
 }
 

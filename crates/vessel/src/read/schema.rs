@@ -1,7 +1,7 @@
 //! What a header says: the format, and where its columns lie.
 //!
-//! Columns are found by name. Place would be wrong already for the two MarineCadastre schemas, of
-//! which one has the latitude first and the other the longitude.
+//! Columns are found by name. GridPosition would be wrong already for the two MarineCadastre
+//! schemas, of which one has the latitude first and the other the longitude.
 
 use backcut_text::escape::plain;
 

@@ -14,7 +14,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
 use crate::error::AisError;
-use crate::segment::{Place, Segment};
+use crate::segment::{GridPosition, Segment};
 
 /// Rows of a group: what is held in memory while writing.
 const GROUP: usize = 1 << 18;
@@ -122,7 +122,7 @@ pub fn read(path: &Path, step_seconds: u32) -> Result<Vec<Segment>, AisError> {
         let group = reader.get_row_group(i).map_err(bad)?;
         let rows = rows_of(group.as_ref()).map_err(bad)?;
         for row in 0..rows.time.len() {
-            let place = Place { lat_e7: rows.lat[row], lon_e7: rows.lon[row] };
+            let place = GridPosition { lat_e7: rows.lat[row], lon_e7: rows.lon[row] };
             if !place.is_valid() {
                 return Err(AisError::store(path, "a place is not on the globe"));
             }

@@ -17,7 +17,7 @@ use super::{FORMAT, RESERVED, TRACKS};
 use crate::clean::{Cleaner, Rules};
 use crate::error::{AisError, MANIFEST};
 use crate::model::{Shape, moving_starts, separate_windows};
-use crate::segment::{Place, Segment};
+use crate::segment::{GridPosition, Segment};
 use crate::source::{Source, hash_file};
 use crate::tracks::{ContentHash, choose_reserved, whole_hash};
 
@@ -168,12 +168,12 @@ impl StoreWriter {
     }
 }
 
-fn places(spill: &mut BufReader<File>, entry: &Entry) -> std::io::Result<Vec<Place>> {
+fn places(spill: &mut BufReader<File>, entry: &Entry) -> std::io::Result<Vec<GridPosition>> {
     spill.seek(SeekFrom::Start(entry.offset))?;
     let mut bytes = vec![0; 8 * entry.places];
     spill.read_exact(&mut bytes)?;
     let int = |bytes: [u8; 4]| i32::from_le_bytes(bytes);
-    let place = |&[a, b, c, d, e, f, g, h]: &[u8; 8]| Place {
+    let place = |&[a, b, c, d, e, f, g, h]: &[u8; 8]| GridPosition {
         lat_e7: int([a, b, c, d]),
         lon_e7: int([e, f, g, h]),
     };

@@ -1,7 +1,7 @@
 //! No held-out window overlaps a training segment of its vessel in time, in any fleet.
 
 use backcut_vessel::model::{Part, Shape, Split, SplitBy, SplitRule, panels};
-use backcut_vessel::{Place, Reserved, Segment, Tracks};
+use backcut_vessel::{GridPosition, Reserved, Segment, Tracks};
 use proptest::prelude::*;
 
 const STEP: u32 = 300;
@@ -11,7 +11,7 @@ fn segments() -> impl Strategy<Value = Vec<Segment>> {
     let segment = (0u32..6, 0i64..200, 2usize..60).prop_map(|(vessel, begin, places)| Segment {
         vessel: format!("v{vessel}"),
         begin: begin * i64::from(STEP),
-        places: (0..places).map(|i| Place::from_degrees(i as f64 / 100.0, 5.0)).collect(),
+        places: (0..places).map(|i| GridPosition::from_degrees(i as f64 / 100.0, 5.0)).collect(),
     });
     prop::collection::vec(segment, 2..60)
 }
@@ -73,7 +73,7 @@ fn development_takes_two_of_a_vessel_and_leaves_evaluation_one() {
     let segment = |vessel: &str, i: i64| Segment {
         vessel: vessel.into(),
         begin: i * 100 * i64::from(STEP),
-        places: vec![Place::from_degrees(0.0, 0.0); 10],
+        places: vec![GridPosition::from_degrees(0.0, 0.0); 10],
     };
     let segments = (0..20).map(|i| segment("many", i)).chain((0..4).map(|i| segment("few", i)));
     let tracks = Tracks::of(segments.collect(), STEP, 0, Reserved::Excluded).unwrap();

@@ -8,7 +8,7 @@ use backcut_systems::{Stream, System};
 use backcut_vessel::model::SplitRule;
 use backcut_vessel::sphere::{self, Position, RADIUS_KM, Velocity};
 use backcut_vessel::system::{Phase, Preset, STATE, Sizes, Vessel, VesselConfig};
-use backcut_vessel::{Place, Reserved, Segment, Tracks};
+use backcut_vessel::{GridPosition, Reserved, Segment, Tracks};
 
 const STEPS: usize = 300;
 
@@ -19,7 +19,7 @@ fn tracks(start: [f64; 2], knots: f64, course: f64) -> Tracks {
         let mut places = Vec::new();
         for i in 0..STEPS + 2 {
             let [lat, lon] = position.map(f64::to_degrees);
-            places.push(Place::from_degrees(lat, lon));
+            places.push(GridPosition::from_degrees(lat, lon));
             let course = course + 2e-4 * i as f64;
             position = sphere::step(position, [knots * course.cos(), knots * course.sin()], 300);
         }

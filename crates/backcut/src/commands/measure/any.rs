@@ -1,4 +1,5 @@
-//! `backcut measure any KIND`: whatever a study file may measure, from the command line, as one table.
+//! `backcut measure any KIND`: whatever a study file may measure, from the command line, as one
+//! table.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,8 @@ use crate::settings::value;
 /// Options of `backcut measure any`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The kind of measurement, as study files call it: masking, donor, attention, input-weight, ...
+    /// The kind of measurement, as study files call it: masking, donor, attention, input-weight,
+    /// ...
     pub kind: String,
     /// Its options, as windows=[1,2]; may be repeated
     #[arg(long = "with", value_name = "KEY=VALUE")]
@@ -63,8 +65,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-/// A table per family of quantities (`gradient.norm` and `gradient.ratio` are one), with a row for every
-/// cut and part; percentiles stand beside their median.
+/// A table per family of quantities (`gradient.norm` and `gradient.ratio` are one), with a row for
+/// every cut and part; percentiles stand beside their median.
 fn text(states: &States, findings: &[Finding]) -> String {
     let look = Look(findings);
     let mut families: Vec<(&str, Vec<&Finding>)> = Vec::new();

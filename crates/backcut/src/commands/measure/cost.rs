@@ -1,7 +1,7 @@
 //! `backcut measure cost`: what one update under each cut takes in time and memory.
 //!
-//! Cuts are timed in turns, so that a busy neighbour slows all of them alike. The updates are training's
-//! own, from the checkpoint on; what they learn is thrown away.
+//! Cuts are timed in turns, so that a busy neighbour slows all of them alike. The updates are
+//! training's own, from the checkpoint on; what they learn is thrown away.
 
 use std::time::Instant;
 
@@ -64,8 +64,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let path = Isa::detect();
     text += &wrapped(
         &format!(
-            "one update: sample, roll, backward, clip by the global norm, AdamW; code path {path}, f32, \
-             one thread; monotonic clock, {} interleaved rounds of {} updates",
+            "one update: sample, roll, backward, clip by the global norm, AdamW; code path {path}, \
+             f32, one thread; monotonic clock, {} interleaved rounds of {} updates",
             args.rounds,
             BURST - 1
         ),

@@ -1,4 +1,5 @@
-//! Tables that a person reads at 80 columns or at a wider terminal, and numbers short enough for them.
+//! Tables that a person reads at 80 columns or at a wider terminal, and numbers short enough for
+//! them.
 
 use std::fmt::Write as _;
 

@@ -113,8 +113,8 @@ fn tables(look: Look, by_groups: bool) -> String {
     let mut out = "\ngradient g, clipped by its global norm, and applied update U\n".to_owned();
     out += &sheet(look, "cut", &Row::of_cuts("", &cuts), &STEPS);
     out += &wrapped(
-        "  kappa: what clipping leaves of g, 1 if nothing was clipped; r_U: |U| / |g|; d_U: |U - U_FF| / \
-         |U_FF|; cosine: of U with U_FF",
+        "  kappa: what clipping leaves of g, 1 if nothing was clipped; r_U: |U| / |g|; d_U: |U - \
+         U_FF| / |U_FF|; cosine: of U with U_FF",
         2,
     );
     if look.0.iter().any(|finding| finding.part == REDUNDANT) {
@@ -161,7 +161,8 @@ fn layers(look: Look) -> String {
     out += "  I = x_FF - x_FD - x_KF + x_KD. ";
     let is_clipped = look.0.iter().any(|f| f.quantity == "clip.factor" && f.value < Some(1.0));
     out += if is_clipped {
-        "The last row is not training without clipping:\n  its history is one of clipped gradients.\n"
+        "The last row is not training without clipping:\n  its history is one of clipped \
+         gradients.\n"
     } else {
         "Nothing is clipped here, so rows 1 and 2\n  are one, and rows 3 and 4.\n"
     };
@@ -172,7 +173,8 @@ fn layers(look: Look) -> String {
 fn placement(look: Look, pair: &Of) -> String {
     let Of::Difference(kept, dropped) = pair else { return String::new() };
     let mut out = format!(
-        "\n{kept} against {dropped}: |difference| / |{dropped}|, and each group's share of its square\n"
+        "\n{kept} against {dropped}: |difference| / |{dropped}|, and each group's share of its \
+         square\n"
     );
     let all = look.parts("applied.placement", pair);
     let is_equal = |part: &&str| look.value("raw.placement", pair, part) == Some(0.0);
@@ -182,8 +184,8 @@ fn placement(look: Look, pair: &Of) -> String {
     let rows: Vec<Row> = Row::of_parts(pair, &shown).into_iter().chain(pools).collect();
     out += &sheet(look, "group", &rows, &PLACEMENT);
     out += &wrapped(
-        "  added/scale: median of |kappa (g_kept - g_dropped)| / (sqrt(vhat) + eps), vhat before the \
-         update; scale: median sqrt(vhat)",
+        "  added/scale: median of |kappa (g_kept - g_dropped)| / (sqrt(vhat) + eps), vhat before \
+         the update; scale: median sqrt(vhat)",
         2,
     );
     if !equal.is_empty() {

@@ -1,13 +1,13 @@
-//! Gradients made elsewhere: parameters, gradients under freely named arms, and what an optimizer makes of
-//! them, compared as the gradients of cuts are.
+//! Gradients made elsewhere: parameters, gradients under freely named arms, and what an optimizer
+//! makes of them, compared as the gradients of cuts are.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `described` | what a comparison knows before it looks at a number |
 //! | `file`, `tensors`, `header` | vectors in a safetensors file |
 //!
-//! **One design decision.** The comparison is the one that serves the cuts of a rig (`arms`): the same numbers
-//! give the same bits, wherever they lie.
+//! **One design decision.** The comparison is the one that serves the cuts of a rig (`arms`): the
+//! same numbers give the same bits, wherever they lie.
 
 mod described;
 mod file;
@@ -44,8 +44,8 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     define("gradients", "unclipped.effect", "as applied.effect, unclipped into clipped history"),
 ];
 
-/// What a comparison finds: the gradients against the first arm's, and, with an optimizer, the layers of the
-/// update as [`crate::measure::kinds::update()`] has them.
+/// What a comparison finds: the gradients against the first arm's, and, with an optimizer, the
+/// layers of the update as [`crate::measure::kinds::update()`] has them.
 pub fn compare<R: Real>(
     described: &Described,
     groups: &[Group],

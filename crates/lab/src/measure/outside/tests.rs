@@ -1,4 +1,5 @@
-//! Gradients from elsewhere have the bits of gradients from here, and files that are wrong are refused.
+//! Gradients from elsewhere have the bits of gradients from here, and files that are wrong are
+//! refused.
 
 use std::path::PathBuf;
 
