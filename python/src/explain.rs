@@ -15,8 +15,9 @@ pub(crate) fn parse(name: &str) -> PyResult<Cut> {
     name.parse().map_err(|error| told("", &error))
 }
 
-/// What a cut's name says, as JSON: `depth` (steps that a loss reaches through states), `segment` (steps per
-/// segment of memory) and `share` (of the credit across segments, what a stored representation receives).
+/// What a cut's name says, as JSON: `depth` (steps that a loss reaches through states), `segment`
+/// (steps per segment of memory) and `share` (of the credit across segments, what a stored
+/// representation receives).
 #[pyfunction]
 pub fn cut(name: &str) -> PyResult<String> {
     let cut = parse(name)?;
@@ -45,7 +46,8 @@ pub fn cut(name: &str) -> PyResult<String> {
 /// What Python code cannot carry out by itself is never carried out in part.
 fn engine_only(cut: Cut) -> PyErr {
     let what = format!(
-        "{cut} is drawn for every update, or names single edges: systems traced in Rust have it alone"
+        "{cut} is drawn for every update, or names single edges: systems traced in Rust have it \
+         alone"
     );
     wrong(what, "as values there are FF, FD, F_SG, SEG-L and F_A, with F, K or K<k>")
 }

@@ -1,7 +1,7 @@
 //! The Python package's tests: a virtual environment of their own, a wheel, pytest.
 //!
-//! The environment lies in the target folder and is used again. It sees what Python has installed already, so that
-//! PyTorch is tested where it is there; its size is not forced on anybody.
+//! The environment lies in the target folder and is used again. It sees what Python has installed
+//! already, so that PyTorch is tested where it is there; its size is not forced on anybody.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,8 @@ pub fn can_make_environments() -> bool {
     Command::new("python3").args(["-c", code]).output().is_ok_and(|output| output.status.success())
 }
 
-/// Builds the wheel, installs it and runs the tests against the command that `cargo test` has built.
+/// Builds the wheel, installs it and runs the tests against the command that `cargo test` has
+/// built.
 pub fn test() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let root = root.canonicalize().map_err(|error| error.to_string())?;

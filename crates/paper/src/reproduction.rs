@@ -17,19 +17,24 @@ use backcut_text::escape::markdown;
 use backcut_text::format::NONE;
 
 /// What stands above everything about the vessel.
-pub(crate) const VESSEL: &str = "The paper's ship tracks are private; these are other ships. Errors in km² therefore compare by sign \
-    and decision alone, relative quantities by how many times the paper's ours are (alike within a factor of two; with an interval where ours has one, the paper's half as wide as ours where it prints none); errors themselves stand \
-    side by side and tell nothing.";
+pub(crate) const VESSEL: &str = "The paper's ship tracks are private; these are other ships. \
+    Errors in km² therefore compare by sign and decision alone, relative quantities by how many \
+    times the paper's ours are (alike within a factor of two; with an interval where ours has one, \
+    the paper's half as wide as ours where it prints none); errors themselves stand side by side \
+    and tell nothing.";
 
 /// What every difference rests on.
-pub(crate) const RULES: &str = "Agreement is ours minus the paper's with a 95% interval, the two taken as independent: on either side it reaches \
-    the root of the sum of squares of the two arms that point there. Ours is the pointwise 95% source-bootstrap interval. The \
-    paper's is the same of its values per source where it publishes them; else the interval that it prints, narrowed by the ratio of \
-    normal quantiles if it is adjusted for a family; where it prints a mean alone (~), it is taken to be as wide as ours would be with \
-    the paper's number of sources. Counts of sources have Wilson's interval, correlations Fisher's, standard deviations the normal \
-    theory's; extremes and bounds have none. Apart: the interval excludes zero. Otherwise: a decision differs, or zero lies in one \
-    interval and not in the other where the paper concludes from that. A sign that cannot differ (of a rate, a norm, a count) counts \
-    for nothing. Claims are grouped by the last programme that has them.";
+pub(crate) const RULES: &str = "Agreement is ours minus the paper's with a 95% interval, the two \
+    taken as independent: on either side it reaches the root of the sum of squares of the two arms \
+    that point there. Ours is the pointwise 95% source-bootstrap interval. The paper's is the same \
+    of its values per source where it publishes them; else the interval that it prints, narrowed \
+    by the ratio of normal quantiles if it is adjusted for a family; where it prints a mean alone \
+    (~), it is taken to be as wide as ours would be with the paper's number of sources. Counts of \
+    sources have Wilson's interval, correlations Fisher's, standard deviations the normal \
+    theory's; extremes and bounds have none. Apart: the interval excludes zero. Otherwise: a \
+    decision differs, or zero lies in one interval and not in the other where the paper concludes \
+    from that. A sign that cannot differ (of a rate, a norm, a count) counts for nothing. Claims \
+    are grouped by the last programme that has them.";
 
 /// What the quadrotor's numbers are about.
 pub(crate) const QUADROTOR: &str = "the quadrotor and the analytic system";
@@ -40,8 +45,9 @@ impl Reproduction {
     /// The page, in Markdown.
     pub fn markdown(&self) -> String {
         let mut out = String::from(
-            "# Reproduction\n\nWritten by `backcut report reproduction`: every result of ours is read from the collected tables. \
-             The paper's values are those it publishes; where it gives none, a dash stands.\n\n",
+            "# Reproduction\n\nWritten by `backcut report reproduction`: every result of ours is \
+             read from the collected tables. The paper's values are those it publishes; where it \
+             gives none, a dash stands.\n\n",
         );
         let (quadrotor, vessel) = (self.answers(Subject::Quadrotor), self.answers(Subject::Vessel));
         for (i, _) in self.programmes().enumerate() {
@@ -205,7 +211,8 @@ fn not_here<'a>(out: &mut String, answers: impl Iterator<Item = &'a Answer<'a>>)
     let (count, all) = (lines.len(), answers.len());
     let _ = writeln!(
         out,
-        "\n## Without a value here\n\n<details><summary>{count} of {all} published numbers</summary>\n"
+        "\n## Without a value here\n\n<details><summary>{count} of {all} published \
+         numbers</summary>\n"
     );
     out.extend(lines);
     out.push_str("\n</details>\n");
@@ -219,7 +226,8 @@ fn fact(value: Option<&str>, key: &str) -> Option<String> {
 fn sources(out: &mut String, results: &Results, which: &str) {
     let _ = write!(
         out,
-        "\n## Where the numbers come from{which}\n\n| study | units | facts |\n| --- | --- | --- |\n",
+        "\n## Where the numbers come from{which}\n\n| study | units | facts |\n| --- | --- | --- \
+         |\n",
     );
     for study in results.studies() {
         let states: Vec<String> =

@@ -31,10 +31,7 @@ fn hostile(text: &str) -> tempfile::TempDir {
     fs::write(
         study.join("analysis.csv"),
         format!(
-            "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size,exact_p,floor,agreeing,verdict,status,why\n\
-             {field},{field},{field},{field},4,1,0,2,two-sided,0.05,1,0.1,0.1,4,\
-             supported,descriptive,{field}\n\
-             {field},{field} again,{field},{field},,,,,two-sided,0.05,1,,,,{not_computed},descriptive,{field}\n"
+            "family,contrast,expression,direction,sources,mean,lower,upper,bound,level,size,exact_p,floor,agreeing,verdict,status,why\n{field},{field},{field},{field},4,1,0,2,two-sided,0.05,1,0.1,0.1,4,supported,descriptive,{field}\n{field},{field} again,{field},{field},,,,,two-sided,0.05,1,,,,{not_computed},descriptive,{field}\n"
         ),
     )
     .unwrap();

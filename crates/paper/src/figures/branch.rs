@@ -34,9 +34,9 @@ pub fn draw(results: &Results, figure: &Figure) -> Result<Drawing, ReportError> 
     Ok(Drawing {
         title: "Learning curves".into(),
         caption: format!(
-            "Study {name}: mean evaluation error over sources (lines) and single sources (thin), on a \
-             logarithmic scale; descriptive, no intervals. The dotted vertical line is the update at which F_SG \
-             branches off FF.{}",
+            "Study {name}: mean evaluation error over sources (lines) and single sources (thin), \
+             on a logarithmic scale; descriptive, no intervals. The dotted vertical line is the \
+             update at which F_SG branches off FF.{}",
             data.gap_sentence()
         ),
         legend,

@@ -51,16 +51,20 @@ pub fn draw(results: &Results, figure: &Figure) -> Result<Drawing, ReportError> 
     Ok(Drawing {
         title: "One reference, flown by policies of two gradients".into(),
         caption: format!(
-            "Study {}, source {source}, the first trajectory of the evaluation panel: neither was chosen for what it shows. Above: the \
-             flight seen from above, in metres; a mark moves along each way on the page (a click stops it). Below: the \
-             distance from the reference in three dimensions. Both policies fly from the same start through the same noise; \
-             they differ in the gradient that they learned from. One flight is a picture, not evidence.{}",
+            "Study {}, source {source}, the first trajectory of the evaluation panel: neither was \
+             chosen for what it shows. Above: the flight seen from above, in metres; a mark moves \
+             along each way on the page (a click stops it). Below: the distance from the reference \
+             in three dimensions. Both policies fly from the same start through the same noise; \
+             they differ in the gradient that they learned from. One flight is a picture, not \
+             evidence.{}",
             study.name,
             data.gap_sentence()
         ),
         legend: legend.chain(ARMS.map(|arm| Key::mark(series_of(arm), arm))).collect(),
         panels,
-        alt: "The way of a quadrotor beside its reference, seen from above, and its distance from it by step.".into(),
+        alt: "The way of a quadrotor beside its reference, seen from above, and its distance from \
+              it by step."
+            .into(),
         csv: data.csv(),
     })
 }

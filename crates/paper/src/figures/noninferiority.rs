@@ -100,14 +100,16 @@ pub fn draw(results: &Results, figure: &Figure) -> Result<Drawing, ReportError> 
     Ok(Drawing {
         title: "Noninferiority at low noise".into(),
         caption: format!(
-            "Study a6: mean relative excess {}% (pointwise two-sided 95%) over {count} seeds, {above} above the margin. \
-             {bound_words}{decision}{}",
+            "Study a6: mean relative excess {}% (pointwise two-sided 95%) over {count} seeds, \
+             {above} above the margin. {bound_words}{decision}{}",
             format::estimate(a.mean, a.interval),
             data.gap_sentence()
         ),
         legend,
         panels: vec![plot.finish()],
-        alt: "Relative excess of every seed on two streams against the 5% margin and the upper bound of the mean.".into(),
+        alt: "Relative excess of every seed on two streams against the 5% margin and the upper \
+              bound of the mean."
+            .into(),
         csv: data.csv(),
     })
 }

@@ -89,9 +89,10 @@ pub(super) fn draw(results: &Results, study: &Study) -> Result<Drawing, ReportEr
     Ok(Drawing {
         title: format!("Endpoints of {}", study.name),
         caption: format!(
-            "{} at the last update of every arm. Large marks: means over sources, with pointwise 95% source-bootstrap intervals \
-             (descriptive) from four sources on; small marks: single sources. Arms of one source share its random \
-             numbers, so differences between arms are better judged by contrasts than by these intervals.{}",
+            "{} at the last update of every arm. Large marks: means over sources, with pointwise \
+             95% source-bootstrap intervals (descriptive) from four sources on; small marks: \
+             single sources. Arms of one source share its random numbers, so differences between \
+             arms are better judged by contrasts than by these intervals.{}",
             capital(&words.error),
             data.gap_sentence()
         ),
