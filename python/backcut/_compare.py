@@ -245,6 +245,8 @@ def _flat(what: str, tree: Mapping[str, Any], shapes: Mapping[str, Any], kind: A
     vector = np.empty(sum(int(np.prod(shape)) for shape in shapes.values()), kind)
     start = 0
     for name, shape in shapes.items():
+        if np.ma.isMaskedArray(tree[name]):
+            raise Error(f"{what} has a mask on `{name}`\nhint: fill it: `.filled(0)`")
         value = np.asarray(tree[name])
         if value.shape != shape:
             raise Error(f"{what} has `{name}` of shape {value.shape}; the parameter has {shape}")
@@ -258,6 +260,11 @@ def _flat(what: str, tree: Mapping[str, Any], shapes: Mapping[str, Any], kind: A
 def _grouped(names: list[str], groups: Mapping[str, str] | None) -> list[str | None]:
     if groups is None:
         return [None] * len(names)
+    for group, pattern in groups.items():
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise Error(f"the pattern of group `{group}`, {pattern!r}: {error}\nhint: escape it") from None
     chosen: list[str | None] = []
     for name in names:
         fitting = [group for group, pattern in groups.items() if re.search(pattern, name)]

@@ -42,7 +42,7 @@ def test_the_gradient_layer_is_geometry():
 def test_groups_are_regular_expressions():
     found = backcut.compare(PARAMS, {"full": FULL}, groups={"biases": r"bias$", "weights": r"weight$"})
     assert set(found.table["part"]) == {"biases", "weights", "all"}
-    for groups in ({"a": "cell", "b": "bias"}, {"a": "nothing"}):
+    for groups in ({"a": "cell", "b": "bias"}, {"a": "nothing"}, {"a": "("}):
         with pytest.raises(backcut.Error, match="hint:"):
             backcut.compare(PARAMS, {"full": FULL}, groups=groups)
 
@@ -169,6 +169,7 @@ def wrong(values, name, value):
     (wrong(CUT, "cell.bias", np.zeros(4, np.float32)), "of shape"),
     (wrong(CUT, "cell.bias", np.full(5, np.nan, np.float32)), "not finite in `cell.bias`"),
     (wrong(CUT, "cell.bias", np.zeros(5)), "one precision"),
+    (wrong(CUT, "cell.bias", np.ma.masked_less(CUT["cell.bias"], 0)), "a mask on `cell.bias`"),
 ])
 def test_gradients_that_do_not_fit_are_errors(arm, words):
     with pytest.raises(backcut.Error, match=words):

@@ -45,7 +45,7 @@ impl SettingArgs {
         }
         // The system without them may be costly to build, or not be there at all.
         let mut choice = catalogue.outline(base).told()?.choice;
-        choice.data = None;
+        (choice.data, choice.program) = (None, None);
         for given in &self.given {
             put(&mut choice.settings, &given.key, given.value.clone());
         }

@@ -429,3 +429,197 @@ fn deleting_records_does_not_make_what_they_held_unknown() {
     fs::remove_dir_all(desk.path("out/units")).unwrap();
     is_known(&desk);
 }
+
+/// `FF` and `F_SG` from initialization, so that an arm can be taken over alone.
+fn plain(name: &str, sources: &str, more: &str) -> String {
+    tiny(name, 20, more)
+        .replace("from = \"FF\"\nat = 10\n", "")
+        .replace("first = 1\ncount = 4", sources)
+}
+
+#[test]
+fn sources_that_another_study_of_the_same_name_drew_are_not_drawn_here() {
+    let desk = StudyFolder::new();
+    desk.write("inner.toml", &plain("s", "draw = 1", ""));
+    desk.write("c.toml", &plain("c", "seeds = [19, 15, 56, 57]", ""));
+    let reuse =
+        |file: &str, arms: &str| format!("[[reuse]]\nstudy = \"{file}\"\narms = [{arms}]\n");
+    let contrast = "[F_SG@c/0.20] - [FF@c/0.20]";
+    let family = family("confirmatory").replace("[F_SG@0.20] - [FF@0.20]", contrast);
+    let both = reuse("inner.toml", "\"FF\"") + &reuse("c.toml", "\"FF\", \"F_SG\"") + &family;
+    desk.write("s.toml", &format!("name = \"s\"\ntitle = \"t\"\n{both}"));
+    let said = desk.ends(2, "study freeze s.toml --out out");
+    assert!(said.contains("study s takes arms over from a study of its own name"), "{said}");
+    // Nor by way of a third one.
+    desk.write(
+        "t.toml",
+        &format!("name = \"t\"\ntitle = \"t\"\n{}", reuse("inner.toml", "\"FF\"")),
+    );
+    let by_way = reuse("t.toml", "\"FF\"") + &reuse("c.toml", "\"FF\", \"F_SG\"") + &family;
+    desk.write("s.toml", &format!("name = \"s\"\ntitle = \"t\"\n{by_way}"));
+    let said = desk.ends(2, "study freeze s.toml --out out");
+    assert!(said.contains("study s takes arms over from a study of its own name"), "{said}");
+}
+
+#[test]
+fn one_result_for_all_sources_is_no_sample() {
+    let desk = StudyFolder::new();
+    let text = plain("s", "draw = 4", &family("confirmatory"));
+    let shared = text.replace("keep = [20]", "shared = { seed = 7 }");
+    desk.write(
+        "s.toml",
+        &shared.replace("cut = \"F_SG\"", "cut = \"F_SG\"\nshared = { seed = 7 }"),
+    );
+    let said = desk.ends(2, "study freeze s.toml --out out");
+    assert!(said.contains("`R` compares arms that are trained once, for all sources"), "{said}");
+    // Beside an arm of every source's own it is a constant, whose seed somebody chose.
+    desk.write("s.toml", &shared);
+    desk.fine("study freeze s.toml --out out");
+    desk.fine("study run s.toml --out out --jobs 2");
+    collect(&desk, "s");
+    let (standing, why) = status(&desk, "s", "R");
+    assert_eq!(standing, "confirmatory", "{why}");
+    let not = "not by construction: one result stands for all sources of FF@0.20";
+    assert!(why.ends_with(not), "{why}");
+    assert!(desk.fine("study verify out").contains(": sound"));
+}
+
+#[test]
+fn a_measurement_of_one_state_is_no_sample_either() {
+    let desk = StudyFolder::new();
+    let measured = "[[families]]\nname = \"masking\"\nasks = \"confirmatory\"\n\
+         quantity = \"masking.change/w=1\"\ncontrasts = [\"M = [F_SG@0.20] - [FF@0.20] < 0\"]\n";
+    let text = plain("s", "draw = 4", &format!("{MASKING}{measured}"));
+    let shared = text.replace("keep = [20]", "shared = { seed = 7 }");
+    desk.write(
+        "s.toml",
+        &shared.replace("cut = \"F_SG\"", "cut = \"F_SG\"\nshared = { seed = 8 }"),
+    );
+    let said = desk.ends(2, "study freeze s.toml --out out");
+    assert!(said.contains("`M` compares arms that are trained once, for all sources"), "{said}");
+}
+
+#[test]
+fn freeze_refuses_what_a_table_would_take_back() {
+    let desk = StudyFolder::new();
+    desk.write("a.toml", &plain("a", "first = 1\ncount = 4", ""));
+    desk.fine("study run a.toml --out out --jobs 2");
+    let own = "[arms.X]\ncut = \"FD\"\nupdates = 20\n[[families]]\nname = \"cost\"\n\
+         asks = \"prespecified\"\ncontrasts = [\"P = [X@0.20] - [FF@0.20] > 0\"]\n";
+    desk.write("b.toml", &plain("b", "first = 1\ncount = 4", own));
+    let said = desk.ends(2, "study freeze b.toml --out out");
+    assert!(said.contains("4 of its results ran before it was frozen"), "{said}");
+    assert!(said.contains("[[reuse]]"), "{said}");
+    let (head, _) = plain("b", "first = 1\ncount = 4", "")
+        .split_once("[arms.FF]")
+        .map(|(h, a)| (h.to_owned(), a.to_owned()))
+        .unwrap();
+    let reuse = "[[reuse]]\nstudy = \"a.toml\"\narms = [\"FF\"]\n";
+    desk.write("b.toml", &format!("{head}{reuse}{own}"));
+    desk.fine("study freeze b.toml --out out");
+    desk.fine("study run b.toml --out out --jobs 2");
+    collect(&desk, "b");
+    let (standing, why) = status(&desk, "b", "P");
+    assert_eq!(standing, "prespecified; FF known (4 of 8 results)", "{why}");
+}
+
+#[test]
+fn a_status_that_no_ledger_grants_is_a_problem() {
+    let desk = collected(&tiny("s", 20, &family("descriptive")));
+    let table = desk.path("out/tables/s/analysis.csv");
+    let text = fs::read_to_string(&table).unwrap();
+    let claims = text.replacen(",descriptive,", ",confirmatory by construction,", 1);
+    assert_ne!(claims, text);
+    fs::write(&table, &claims).unwrap();
+    let sums = desk.path("out/tables/s/SHA256SUMS");
+    let hash = |text: &str| backcut_files::Hash::of(text.as_bytes()).to_string();
+    let sealed = fs::read_to_string(&sums).unwrap().replace(&hash(&text), &hash(&claims));
+    fs::write(&sums, sealed).unwrap();
+    fs::create_dir(desk.path("pub")).unwrap();
+    fs::rename(desk.path("out/tables/s"), desk.path("pub/s")).unwrap();
+    for folder in ["pub", "pub/s"] {
+        let said = desk.ends(1, &format!("study verify {folder}"));
+        assert!(
+            said.contains("R: it says confirmatory by construction, and no ledger is here"),
+            "{said}"
+        );
+    }
+    desk.fine("report page pub --out page.html");
+    let page = fs::read_to_string(desk.path("page.html")).unwrap();
+    assert!(page.contains("not verified here, no ledger lies with these tables"), "it says so");
+    // With the ledger it is found by what that grants.
+    fs::copy(desk.path("out/ledger.jsonl"), desk.path("pub/ledger.jsonl")).unwrap();
+    let said = desk.ends(1, "study verify pub");
+    assert!(said.contains("it says confirmatory by construction, and the ledger grants"), "{said}");
+}
+
+#[test]
+fn a_multiverse_does_not_agree_with_itself() {
+    let desk = StudyFolder::new();
+    let factors = "[factors.rate]\nlow = { optimizer = { rate = 0.001 } }\n[universes]\n\
+         u1 = { levels = [\"low\"] }\nu2 = { levels = [\"low\"] }\n";
+    desk.write("s.toml", &tiny("s", 20, &format!("{}{factors}", family("confirmatory"))));
+    let said = desk.ends(2, "study plan s.toml --no-measure");
+    assert!(said.contains("universes `u1` and `u2` are the same configuration"), "{said}");
+    let twice = "\"0.20\" = { velocity = 0.2 }\nagain = { velocity = 0.2, batch = 8 }";
+    desk.write("s.toml", &tiny("s", 20, "").replace("\"0.20\" = { velocity = 0.2 }", twice));
+    let said = desk.ends(2, "study plan s.toml --no-measure");
+    assert!(said.contains("conditions `0.20` and `again` are the same settings"), "{said}");
+}
+
+#[test]
+fn nothing_that_is_planted_replays_as_the_same_bits() {
+    let desk = collected(&plain("s", "first = 1\ncount = 2", &family("confirmatory")));
+    // As it was found: forged records, and states where an earlier version would have looked.
+    let mut child = desk.command("study replay out --sample 4 --deep");
+    let child = child.env("TMPDIR", desk.path("")).stdout(std::process::Stdio::piped());
+    let child = child.spawn().unwrap();
+    let planted = format!("backcut-replay-{}", child.id());
+    let store = Store::new(desk.path(&planted));
+    let ids = Store::new(desk.path("out")).scan().unwrap().into_keys();
+    for id in ids.collect::<std::collections::BTreeSet<_>>() {
+        fs::create_dir_all(store.root().join("work").join(id.to_string())).unwrap();
+        fs::write(store.root().join("work").join(id.to_string()).join("log.bin"), "x").unwrap();
+    }
+    let said = child.wait_with_output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("4 of 4 replayed units came out the same"), "{said}");
+    let names = fs::read_dir(desk.path("")).unwrap().flatten();
+    let left: Vec<_> = names.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    let left: Vec<_> = left.iter().filter(|name| name.starts_with("backcut-replay")).collect();
+    assert_eq!(left, [&planted], "its own folder is gone, and was not that one");
+}
+
+#[test]
+fn more_sources_cost_the_first_ones_nothing() {
+    let desk = StudyFolder::new();
+    desk.write("s.toml", &plain("s", "draw = 4", &family("confirmatory")));
+    let said = desk.ends(2, "study extend s.toml --sources 4 --out out");
+    assert!(said.contains("nothing ran there"), "{said}");
+    let desk = collected(&plain("s", "draw = 4", &family("confirmatory")));
+    let before = desk.tables("out", "s");
+    let said = desk.fine("study extend s.toml --sources 4 --out out");
+    assert!(said.contains("study s-more, 4 sources drawn, in s-more.toml"), "{said}");
+    let said = desk.ends(2, "study extend s.toml --sources 4 --out out");
+    assert!(said.contains("s-more.toml is there already"), "{said}");
+    let said = desk.fine("study run s-more.toml --out out --jobs 2");
+    assert!(said.contains("8 units: 0 were there, 8 computed"), "{said}");
+    collect(&desk, "s-more");
+    collect(&desk, "s");
+    assert_eq!(desk.tables("out", "s"), before);
+    for study in ["s", "s-more"] {
+        let (standing, why) = status(&desk, study, "R");
+        assert_eq!(standing, "confirmatory by construction", "{why}");
+        assert_eq!(desk.rows("out", study, "analysis.csv")[0].get("sources"), "4");
+    }
+    let said = desk.fine("study verify out");
+    assert!(said.contains(": sound") && said.contains("sources: 4 drawn by it"), "{said}");
+    desk.fine("report page out/tables --out page.html");
+    let page = fs::read_to_string(desk.path("page.html")).unwrap();
+    assert!(page.contains("s-more") && page.matches("confirmatory by construction").count() > 1);
+    // Of a file that was changed since, nothing is extended.
+    desk.write("s.toml", &plain("s", "draw = 5", &family("confirmatory")));
+    let said = desk.ends(2, "study extend s.toml --sources 4 --name t --out out");
+    assert!(said.contains("study s differs from what was frozen here"), "{said}");
+    assert!(!desk.path("t.toml").exists());
+}

@@ -2,27 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use common::example;
 use serde_json::Value;
 
 fn backcut() -> PathBuf {
     env!("CARGO_BIN_EXE_backcut").into()
-}
-
-/// A program beside the binary. `cargo test` has built it with the rest of the workspace; if a single test
-/// was asked for, it is built now.
-fn example(name: &str) -> PathBuf {
-    let binary = backcut();
-    let folder = binary.parent().unwrap();
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--workspace", "--example", name, "--target-dir"]);
-    build.arg(folder.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
-    let output = build.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    folder.join("examples").join(name)
 }
 
 fn run(program: &Path, line: &str) -> (Option<i32>, String, String) {

@@ -335,3 +335,60 @@ fn innocent_folders_are_sound() {
     }
     assert!(!desk.path("out/tables/s/analysis.parquet").exists(), "a former collection's");
 }
+
+#[test]
+fn what_no_study_made_is_found() {
+    let desk = desk();
+    for path in ["tables/stray.csv", "tables/fake/data.csv", "tables/s/sub/x.csv", "studies/stray"]
+    {
+        let path = desk.path("out").join(path);
+        let folder = path.parent().unwrap();
+        let is_new = !folder.exists();
+        fs::create_dir_all(folder).unwrap();
+        fs::write(&path, "arm,value\nFF,0.1\n").unwrap();
+        let said = desk.ends(1, "study verify out");
+        assert!(said.contains("1 problem"), "{said}");
+        fs::remove_file(&path).unwrap();
+        if is_new {
+            fs::remove_dir(folder).unwrap();
+        }
+    }
+    fs::write(desk.path("out/stray"), "x").unwrap();
+    let said = desk.fine("study verify out");
+    assert!(said.contains("stray: no file of a results folder"), "{said}");
+    fs::remove_file(desk.path("out/tables/freezes.csv")).unwrap();
+    let said = desk.fine("study verify out");
+    assert!(said.contains("freezes.csv: it is missing"), "{said}");
+}
+
+/// Rewrites a table's file and its checksum, as a forger would.
+fn reseal(desk: &StudyFolder, name: &str, change: impl Fn(&str) -> String) {
+    let [file, sums] = [name, "SHA256SUMS"].map(|name| desk.path("out/tables/s").join(name));
+    let was = fs::read_to_string(&file).unwrap();
+    let is = change(&was);
+    assert_ne!(was, is);
+    fs::write(&file, &is).unwrap();
+    let hash = |text: &str| backcut_files::Hash::of(text.as_bytes()).to_string();
+    let sealed = fs::read_to_string(&sums).unwrap().replace(&hash(&was), &hash(&is));
+    fs::write(&sums, sealed).unwrap();
+}
+
+#[test]
+fn words_beside_a_table_are_held_to_what_made_them() {
+    for (was, is, words) in [
+        ("mean squared distance to the reference", "success rate on the real drone", "error is"),
+        ("m^2", "%", "unit is"),
+        ("\"core seconds\": ", "\"core seconds\": 1", "core seconds is"),
+    ] {
+        let desk = desk();
+        reseal(&desk, "about.json", |text| text.replace(was, is));
+        let said = desk.ends(1, "study verify out");
+        assert!(said.contains(words), "{said}");
+    }
+    let desk = desk();
+    let head =
+        backcut_evidence::ledger::Ledger::open(desk.path("out/ledger.jsonl")).unwrap().head();
+    reseal(&desk, "about.json", |text| text.replace(&head.to_string(), &"1".repeat(64)));
+    let said = desk.ends(1, "study verify out");
+    assert!(said.contains("its ledger head is not in the ledger"), "{said}");
+}

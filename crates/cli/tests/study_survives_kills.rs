@@ -80,7 +80,17 @@ fn a_killed_study_ends_with_the_tables_of_an_undisturbed_one() {
             }
         }
         desk.ends(code, &run(&out)); // a run with nothing to do clears what the last kill left
+        for _ in 0..4 {
+            let mut child = desk.start(&format!("study collect s.toml --out {out}"));
+            std::thread::sleep(Duration::from_millis(draws.uniform_in(1.0, 40.0) as u64));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let said = desk.fine(&format!("study verify {out}"));
+            assert!(said.contains(": sound"), "after a killed collection: {said}");
+        }
         desk.fine(&format!("study collect s.toml --out {out}"));
+        let half = ending(&desk.path(&out).join("tables"), ".tmp");
+        assert!(half.is_empty(), "left behind: {half:?}");
         for (killed, whole) in desk.tables(&out, "s").iter().zip(&whole) {
             assert!(killed == whole, "{} differs after {kills} kills", whole.0);
         }

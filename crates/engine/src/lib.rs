@@ -36,6 +36,7 @@ pub use backcut_kernels::optim::rule::Stretch;
 pub use backward::Seeds;
 pub use backward::ages::{StateJacobians, gradient_by_age};
 pub use backward::workspace::Workspace;
+pub use compile::listing::Listing;
 pub use compile::program::Program;
 pub use credit::{BackwardError, Declared, DeclaredCredit, Draw, Passage, Resolved};
 pub use cut::{Alpha, Cut, CutError, MemoryCredit, Part, Parts, StateCredit};

@@ -52,6 +52,8 @@ pub(crate) struct Inner {
     pub condition: Vec<Node>,
     pub tokens: usize,
     pub layout: Layout,
+    /// Names whose parameters several calls may read.
+    pub shared: Vec<String>,
     pub inputs: Vec<Named>,
     pub condition_inputs: Vec<Named>,
     pub states: Vec<Carried>,
@@ -139,6 +141,12 @@ impl Trace {
         carried.chain(named).any(|taken| taken == name)
     }
 
+    /// Lets several calls read the weights of one name. Without it a name that comes up again is a mistake:
+    /// two heads would be one.
+    pub fn share(&self, name: &str) {
+        self.inner.borrow_mut().shared.push(name.to_owned());
+    }
+
     #[track_caller]
     pub(crate) fn parameter(&self, name: &str, rows: usize, cols: usize, init: Init) -> ParamId {
         let found = self.inner.borrow().layout.find(name);
@@ -152,6 +160,17 @@ impl Trace {
                 self.fail(
                     format!("parameter `{name}` is {r} x {c} and used as {rows} x {cols}"),
                     "shared parameters need the same shape; or choose another name",
+                );
+            }
+            let is_of = |shared: &String| {
+                name.strip_prefix(&**shared)
+                    .is_some_and(|part| part.is_empty() || part.starts_with('.'))
+            };
+            if !self.inner.borrow().shared.iter().any(is_of) {
+                let owner = name.rsplit_once('.').map_or(name, |(owner, _)| owner);
+                self.fail(
+                    format!("two calls read the parameter `{name}`"),
+                    format!("give one of them another name, or say trace.share({owner:?}) before"),
                 );
             }
             return id;
@@ -191,7 +210,29 @@ impl Trace {
 
 #[cfg(test)]
 mod tests {
+    use backcut_text::Hinted as _;
+
     use super::*;
+
+    #[test]
+    fn weights_are_shared_by_those_who_say_so() {
+        let twice = |shared: &[&str]| {
+            let t = Trace::new();
+            shared.iter().for_each(|name| t.share(name));
+            let x = t.state("x", 2);
+            let [one, other] = [x, x.square()].map(|x| t.linear("head", x, 2));
+            t.next("x", t.layer_norm("head.norm", one + other));
+            t.loss(x.sum());
+            t.compile().map(|program| program.layout().parameters().len())
+        };
+        assert_eq!(twice(&["head"]), Ok(4));
+        for other in [&[][..], &["hea"], &["head.norm"]] {
+            let error = twice(other).unwrap_err();
+            let want = "two calls read the parameter `head.weight` (at record.rs:";
+            assert!(error.to_string().starts_with(want), "{error}");
+            assert!(error.hint().contains("trace.share(\"head\")"), "{}", error.hint());
+        }
+    }
 
     type Mistake = for<'t> fn(&'t Trace, Var<'t>, Var<'t>);
 

@@ -32,7 +32,7 @@ pub use canonical::{canonical, canonical_value};
 pub use hash::{Hash, HashError};
 pub use reading::{MAX_BYTES, MAX_TEXT, open, read, read_from, read_text};
 pub use utc::{Utc, UtcError};
-pub use writing::{place, replace, sync_folder, target_of};
+pub use writing::{place, place_with, replace, sync_folder, target_of};
 
 use std::fs::FileType;
 use std::io;

@@ -21,17 +21,26 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// The same without waiting for the name, which a power failure may forget. The temporary name carries
 /// `mark` (without a dot), so that others can tell whose it was.
 pub fn place(path: &Path, mark: &str, bytes: &[u8]) -> io::Result<()> {
+    place_with(path, mark, |mut file| file.write_all(bytes).map(|()| file))
+}
+
+/// The same with whatever `write` puts into the file, which it hands back: for what is not in memory at once.
+pub fn place_with<E: From<io::Error>>(
+    path: &Path,
+    mark: &str,
+    write: impl FnOnce(File) -> Result<File, E>,
+) -> Result<(), E> {
     match fs::symlink_metadata(path) {
         Ok(found) => super::regular(found.file_type())?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = &name[..name.floor_char_boundary(REPEATED)];
     let prefix = if mark.is_empty() { format!(".{name}.") } else { format!(".{name}.{mark}.") };
     let folder = folder_of(path);
     // Made anew or not at all: whatever has the name already, a link too, is left alone.
-    let (mut file, temporary) = loop {
+    let (file, temporary) = loop {
         let unique = RandomState::new().build_hasher().finish();
         let temporary = Unplaced(folder.join(format!("{prefix}{unique:016x}.tmp")));
         match File::create_new(&temporary.0) {
@@ -40,13 +49,12 @@ pub fn place(path: &Path, mark: &str, bytes: &[u8]) -> io::Result<()> {
                 // Somebody else's, and none of ours to remove.
                 std::mem::forget(temporary);
                 if error.kind() != io::ErrorKind::AlreadyExists {
-                    return Err(error);
+                    return Err(error.into());
                 }
             }
         }
     };
-    file.write_all(bytes)?;
-    file.sync_all()?;
+    write(file)?.sync_all()?;
     fs::rename(&temporary.0, path)?;
     std::mem::forget(temporary);
     Ok(())

@@ -153,6 +153,7 @@ fn program(seed: u64, max_steps: usize, has_register: bool) -> Result<Program, T
     let register_width = random.between(2, 4);
 
     let t = Trace::new();
+    t.share("shared");
     let condition = random.one_in(2).then(|| condition(&t, &shape, random));
     let body = t.state("body", state_width);
     body.parts([("first", 1), ("rest", state_width - 1)]);

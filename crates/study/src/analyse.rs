@@ -41,7 +41,10 @@ pub fn analysis(results: &Results, ledger: &Ledger) -> Vec<AnalysisRow> {
             let units = commitment.sample.as_ref().map_or_else(BTreeSet::new, Sample::set);
             let used: Vec<Used> =
                 units.iter().filter_map(|unit| there.get(unit).copied()).collect();
-            let granted = grant(ledger, &results.study.name, &commitment, &used, &recall);
+            let mut granted = grant(ledger, &results.study.name, &commitment, &used, &recall);
+            if let Some(sample) = &commitment.sample {
+                granted.why += &results.rests_on(family, sample);
+            }
             rows.push(analysis_row(family, contrast, commitment.direction, &judged, granted));
         }
     }

@@ -229,6 +229,14 @@ impl Claims {
         serde_json::to_vec(&Content { owner: self.owner.clone(), beat }).unwrap_or_default()
     }
 
+    /// Whether a unit that was claimed here still is. Whoever slept through the patience of others finds
+    /// that it is theirs.
+    pub(crate) fn holds(&self, id: &UnitId) -> bool {
+        let content = backcut_files::read(&self.path(id)).ok();
+        let content = content.and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());
+        content.is_some_and(|content| content.owner == self.owner)
+    }
+
     /// Counts up the beat of every claim held.
     pub fn beat(&self) {
         let mut held = lock(&self.held);
@@ -297,6 +305,19 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_claim_that_was_taken_over_is_held_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let (claims, id) = (claims(folder.path(), Duration::from_mins(1)), UnitId::of(b"unit"));
+        assert!(matches!(claims.attempt(&id).unwrap(), Attempt::Ours { .. }));
+        claims.beat();
+        assert!(claims.holds(&id));
+        fs::write(folder.path().join(id.to_string()), foreign(3)).unwrap();
+        assert!(!claims.holds(&id));
+        fs::remove_file(folder.path().join(id.to_string())).unwrap();
+        assert!(!claims.holds(&id));
+    }
 
     fn claims(folder: &Path, stale_after: Duration) -> Claims {
         Claims::open(folder.to_owned(), stale_after).unwrap()

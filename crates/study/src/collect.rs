@@ -31,6 +31,9 @@ use crate::unit::UnitId;
 pub(crate) use files::Files;
 pub use files::{frozen_here, write};
 
+/// The key of `about.json` for units that were begun anew.
+pub(crate) const RAN_AGAIN: &str = "runs of units that ran more than once";
+
 /// Everything that tables are made from.
 pub struct Results<'a> {
     /// The study.
@@ -41,6 +44,8 @@ pub struct Results<'a> {
     pub states: Vec<UnitState>,
     /// What every unit with a record came to.
     pub summaries: Vec<Option<Summary>>,
+    /// How often units of programs were begun anew, where that is more than once.
+    pub runs: BTreeMap<UnitId, u64>,
 }
 
 impl<'a> Results<'a> {
@@ -73,7 +78,12 @@ impl<'a> Results<'a> {
         for part in parts {
             summaries.extend(part?);
         }
-        Ok(Self { study, plan, states, summaries })
+        let mut runs = BTreeMap::new();
+        if study.arms.iter().any(|arm| arm.program.is_some()) {
+            runs.extend(plan.units.iter().map(|unit| (unit.id, store.runs(&unit.id))));
+            runs.retain(|_, count| *count > 1);
+        }
+        Ok(Self { study, plan, states, summaries, runs })
     }
 
     /// Results as far as collected tables tell them, where records are not handed on.
@@ -126,7 +136,10 @@ impl<'a> Results<'a> {
                 Summary { outcome, content, head, seconds, provenance }
             }));
         }
-        Ok(Self { study, plan, states, summaries })
+        let about = backcut_files::read_text(&path.join("about.json")).unwrap_or_default();
+        let about: Json = serde_json::from_str(&about).unwrap_or_default();
+        let runs = serde_json::from_value(about[RAN_AGAIN].clone()).unwrap_or_default();
+        Ok(Self { study, plan, states, summaries, runs })
     }
 
     /// The evaluation error of a place at an update (its last by default).
@@ -134,6 +147,11 @@ impl<'a> Results<'a> {
         let at = at.unwrap_or(self.study.arms[place.arm as usize].updates);
         let mut evaluations = self.outcome(place)?.evaluations.iter();
         evaluations.find(|known| known.update == at).map(|known| known.mean)
+    }
+
+    /// The values of a place, by update.
+    pub(crate) fn curve(&self, place: &Place) -> &[Evaluation] {
+        self.outcome(place).map_or(&[], |outcome| &outcome.evaluations)
     }
 
     /// A measured quantity (`name`, `name/part` or `name/part/cut`) of a place. The outer `None` says
@@ -342,6 +360,9 @@ impl<'a> Results<'a> {
         }
         if self.study.arms.iter().any(|arm| arm.program.is_some()) {
             about["programs"] = self.programs();
+        }
+        if !self.runs.is_empty() {
+            about[RAN_AGAIN] = json!(self.runs);
         }
         Ok(about)
     }

@@ -1,11 +1,13 @@
 //! What a study commits to: freezing it, amending it, and refusing to run anything else under its
 //! name.
 
+use std::collections::BTreeSet;
 use std::fs;
 
-use backcut_evidence::ledger::status::check_asks;
+use backcut_evidence::ledger::status::{can_grant, check_asks};
 use backcut_evidence::ledger::{
-    Amendment, Body, Contrast as Commitment, Draw, Frozen, Ledger, NotStamped, Reused,
+    Amendment, Body, Contrast as Commitment, Draw, Frozen, Ledger, NotStamped, Reused, Sample,
+    Status,
 };
 use backcut_files::{Hash, Utc, canonical_value};
 use backcut_lab::training::config::differences;
@@ -86,6 +88,12 @@ fn same(study: &Study, there: &str, what: &str, hint: &str) -> Result<(), StudyE
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
+    let is_code = |line: &String| line.contains("program.") || line.contains("behaviours.");
+    let hint = if !lines.is_empty() && lines.iter().all(is_code) {
+        "its system's code does something else since: give the study another name, or another --out"
+    } else {
+        hint
+    };
     let lines = lines.join("\n  ");
     Err(StudyError::invalid(
         format!("study {} differs from what was {what} here:\n  {lines}", study.name),
@@ -194,6 +202,7 @@ fn propose(
             StudyError::invalid(error, hint)
         },
     )?;
+    refuse_older(&frozen, ledger, &memory, |unit| found.contains_key(unit))?;
     if frozen.draw.is_some() {
         // The entry's hash decides the sources, so the entry can only name stand-ins.
         let study = study.undrawn();
@@ -203,6 +212,33 @@ fn propose(
         frozen.reused.clear();
     }
     Ok(frozen)
+}
+
+/// Refuses a study whose own units are there already, from a run that knew nothing of it: a table would
+/// take back what was granted here.
+fn refuse_older(
+    proposed: &Frozen,
+    ledger: &Ledger,
+    memory: &Memory,
+    is_there: impl Fn(&Hash) -> bool,
+) -> Result<(), StudyError> {
+    let new: BTreeSet<&Hash> = proposed.new.iter().filter(|unit| is_there(unit)).collect();
+    let recall = |entry: &_, contrast: &_| memory.recall(entry, contrast);
+    for contrast in proposed.contrasts.iter().filter(|c| c.asks > Some(Status::Descriptive)) {
+        let granted = can_grant(ledger, proposed, contrast, &recall);
+        let units = contrast.sample.iter().flat_map(Sample::set);
+        let older = units.filter(|unit| new.contains(unit)).count();
+        // What an earlier entry grants, its own results may well be there for.
+        if granted.entry.is_none() && granted.status > Status::Descriptive && older > 0 {
+            let what = format!(
+                "contrast `{}` asks to be {}, but {} of its results ran before it was frozen",
+                contrast.name, granted.status, older
+            );
+            let hint = "take them over from their study with [[reuse]], or ask for less";
+            return Err(StudyError::invalid(what, hint));
+        }
+    }
+    Ok(())
 }
 
 /// Which units are taken over from other studies. One that stands in several places is listed once;
@@ -228,7 +264,6 @@ fn analysis_inputs(study: &Study) -> Hash {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::path::Path;
 
     use backcut_systems::Catalogue;

@@ -89,7 +89,7 @@ impl<'a> TrainingUnit<'a> {
         keep: &'a [u64],
     ) -> Result<(Self, Snapshot), StudyError> {
         let catalogue = context.tools.catalogue;
-        let built = catalogue.build(&run.system).map_err(StudyError::from_hinted)?;
+        let built = catalogue.restore(&run.system).map_err(StudyError::from_hinted)?;
         let (start, state, started) = match run.start {
             None => (None, State::initial(built.system(), run.seed), None),
             Some(from) => {

@@ -68,6 +68,11 @@ pub struct StudyFile {
     pub universes: IndexMap<String, Universe>,
 }
 
+/// Whether a spreadsheet would take a cell that begins so for a formula, and run it.
+pub(crate) fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
+}
+
 /// A level of a factor: what it changes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -83,6 +83,7 @@ pub mod program;
 pub mod record;
 pub mod replay;
 mod resolve;
+mod rests;
 pub mod runner;
 pub mod sample;
 mod schedule;

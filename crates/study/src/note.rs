@@ -20,7 +20,7 @@ pub(crate) struct Note {
     pub(crate) canonical: String,
     pub(crate) units: Vec<UnitId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorWords>,
+    pub(crate) error: Option<ErrorWords>,
     /// Of every arm, if any has a program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     surroundings: Vec<Option<Surroundings>>,

@@ -1,6 +1,7 @@
 //! What is run, what identifies it, and where.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
@@ -126,17 +127,36 @@ fn words(command: &[String]) -> String {
 
 /// A file whose last change is younger is read again.
 const SETTLED: Duration = Duration::from_secs(2);
+/// A file up to this length is read again every time: its content alone says whether it has changed.
+const SHORT: u64 = 1 << 20;
 
-/// What a file looked like when it was hashed last.
+/// What a long file looked like when it was hashed last.
 struct Hashed {
-    length: u64,
-    modified: SystemTime,
+    looks: Looks,
     hash: String,
+}
+
+/// Which file it is, how long, and when its content and its entry last changed: whoever puts the first time
+/// back changes the second.
+#[derive(PartialEq)]
+struct Looks([u64; 2], u64, SystemTime, [i64; 2]);
+
+impl Looks {
+    fn of(about: &Metadata, modified: SystemTime) -> Self {
+        #[cfg(unix)]
+        let (which, changed) = {
+            use std::os::unix::fs::MetadataExt as _;
+            ([about.dev(), about.ino()], [about.ctime(), about.ctime_nsec()])
+        };
+        #[cfg(not(unix))]
+        let (which, changed) = ([0; 2], [0; 2]);
+        Self(which, about.len(), modified, changed)
+    }
 }
 
 static HASHED: Mutex<BTreeMap<PathBuf, Hashed>> = Mutex::new(BTreeMap::new());
 
-/// The SHA-256 of a declared file. A file that looks as it did when it was hashed is not read
+/// The SHA-256 of a declared file. A long file that looks as it did when it was hashed is not read
 /// again.
 pub(crate) fn hash_file(folder: &Path, name: &str) -> Result<String, StudyError> {
     let path = folder.join(name);
@@ -148,16 +168,18 @@ pub(crate) fn hash_file(folder: &Path, name: &str) -> Result<String, StudyError>
     let file = backcut_files::open(&path).map_err(wrong)?;
     let about = file.metadata().map_err(wrong)?;
     let modified = about.modified().map_err(wrong)?;
+    let looks = Looks::of(&about, modified);
+    if about.len() <= SHORT {
+        return Ok(Hash::of_reader(file).map_err(wrong)?.to_string());
+    }
     let mut known = HASHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(hashed) = known.get(&path)
-        && (hashed.length, hashed.modified) == (about.len(), modified)
-    {
+    if let Some(hashed) = known.get(&path).filter(|hashed| hashed.looks == looks) {
         return Ok(hashed.hash.clone());
     }
     let hash = Hash::of_reader(file).map_err(wrong)?.to_string();
     // A file that was written a moment ago may be written again within one tick of its clock.
     if modified.elapsed().is_ok_and(|age| age > SETTLED) {
-        known.insert(path, Hashed { length: about.len(), modified, hash: hash.clone() });
+        known.insert(path, Hashed { looks, hash: hash.clone() });
     }
     Ok(hash)
 }

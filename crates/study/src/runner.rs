@@ -1,7 +1,7 @@
 //! Many units on one machine: one per core, what it starts from before it, failures counted.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -73,6 +73,8 @@ struct Shared<'a> {
     children: Vec<Vec<u32>>,
     schedule: Mutex<Schedule>,
     changed: Condvar,
+    /// Units that this process computed.
+    computed: AtomicUsize,
     /// The ledger's length and head when it was last read; it only ever grows.
     head: Mutex<Option<(u64, String)>>,
 }
@@ -103,6 +105,7 @@ pub fn run(
         children,
         schedule: Mutex::new(schedule),
         changed: Condvar::new(),
+        computed: AtomicUsize::new(0),
         head: Mutex::new(None),
     };
     let (sender, receiver) = channel();
@@ -125,7 +128,8 @@ pub fn run(
         tally.blocked += usize::from(blocked[index]);
         tally.units += 1;
     }
-    tally.computed = done - tally.reused.min(done);
+    tally.computed = shared.computed.into_inner();
+    tally.elsewhere = done.saturating_sub(tally.reused + tally.computed);
     tally.left = tally.units - done - tally.failed - tally.blocked;
     match schedule.error {
         Some(error) => Err(error),
@@ -254,7 +258,12 @@ impl Shared<'_> {
                 let _ = sender.send(Event::Progress { unit, update });
             }
         };
-        match execute(&context, &definition, keep, &progress)? {
+        let ended = execute(&context, &definition, keep, &progress);
+        // A process that was stopped and goes on may find its unit taken over, or done: it is theirs.
+        if !self.claims.holds(&id) {
+            return Ok(UnitStage::Held);
+        }
+        match ended? {
             Ended::Stopped => {
                 let _ = sender.send(Event::Stopped { unit });
                 Ok(UnitStage::Outside)
@@ -265,6 +274,8 @@ impl Shared<'_> {
                     _ => UnitStage::Done,
                 };
                 conclude(self.store, before.as_ref(), &record)?;
+                let is_done = stage == UnitStage::Done;
+                self.computed.fetch_add(usize::from(is_done), Ordering::Relaxed);
                 let _ = sender.send(Event::Finished { unit, record });
                 Ok(stage)
             }

@@ -49,6 +49,8 @@ pub struct Tally {
     pub reused: usize,
     /// Computed now.
     pub computed: usize,
+    /// Computed now by other processes.
+    pub elsewhere: usize,
     /// Failed, now or before.
     pub failed: usize,
     /// Could not begin, because what they start from failed.

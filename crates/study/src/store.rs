@@ -8,6 +8,7 @@
 //! | `units/ab/ID/` | beside it: its log, and checkpoints that are kept |
 //! | `work/ID/` | the saved state of a unit that is running or was interrupted |
 //! | `claims/ID` | who is computing it |
+//! | `runs/ID` | how often a program was begun anew for it; no record's removal takes that back |
 //! | `tables/NAME/` | what `collect` made |
 //! | `slurm/` | what tasks said, if units were computed by Slurm ([`crate::slurm`]) |
 //!
@@ -56,9 +57,14 @@ impl Store {
         &self.root
     }
 
-    /// The ledger.
+    /// The ledger. That of a single study's tables lies beside their folder.
     pub fn ledger(&self) -> PathBuf {
-        self.root.join("ledger.jsonl")
+        let own = self.root.join("ledger.jsonl");
+        let is_elsewhere = !own.exists() && self.root.join("about.json").exists();
+        match self.root.parent().filter(|_| is_elsewhere) {
+            Some(above) if above.join("ledger.jsonl").exists() => above.join("ledger.jsonl"),
+            _ => own,
+        }
     }
 
     /// The canonical form of a study.
@@ -162,6 +168,18 @@ impl Store {
         Ok(kept)
     }
 
+    /// How often a program was begun for a unit, other than to go on; 0 where nothing tells.
+    pub fn runs(&self, id: &UnitId) -> u64 {
+        let text = backcut_files::read_text(&self.root.join("runs").join(id.to_string()));
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    /// Counts one more. Whoever holds the unit's claim counts alone.
+    pub(crate) fn count_run(&self, id: &UnitId) -> Result<(), StudyError> {
+        let runs = self.runs(id) + 1;
+        publish(&self.root.join("runs").join(id.to_string()), format!("{runs}\n").as_bytes())
+    }
+
     /// Units with a saved state or a claim.
     pub fn begun(&self) -> Result<Vec<UnitId>, StudyError> {
         let mut ids = Vec::new();
@@ -220,7 +238,9 @@ pub(crate) fn sweep(folder: &Path, start: &str) {
         let Some((rest, _unique)) = parts.and_then(|f| f.rsplit_once('.')) else { continue };
         let Some((target, mark)) = rest.rsplit_once('.') else { continue };
         if target.starts_with(start) && Owner::is_dead(mark) {
-            let _ = fs::remove_file(folder.join(&file)); // a leftover that stays does no harm
+            let path = folder.join(&file);
+            // A leftover that stays does no harm.
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }
@@ -234,6 +254,22 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(StudyError::io(folder))?;
     backcut_files::place(path, mark(), bytes).map_err(StudyError::io(path))
+}
+
+/// Makes a folder for what will stand at `path` once it is whole, under a name that only its maker knows.
+pub(crate) fn beginning(path: &Path) -> Result<PathBuf, StudyError> {
+    let above = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(above).map_err(StudyError::io(above))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for unique in 0_u64.. {
+        let folder = above.join(format!(".{name}.{}.{unique}.tmp", mark()));
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(StudyError::io(&folder)(error)),
+        }
+    }
+    Err(StudyError::bug("no name is left for a folder"))
 }
 
 /// The same for what is only of use while a unit runs: nobody waits for the disk. After a kill it

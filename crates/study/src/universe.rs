@@ -35,6 +35,7 @@ impl StudyFile {
             std::mem::take(&mut self.measurements),
             std::mem::take(&mut self.families),
         );
+        let mut known: Vec<(&String, Level)> = Vec::new();
         for (name, universe) in &universes {
             if name.contains('.') {
                 let what = format!("a universe named `{name}`");
@@ -43,6 +44,12 @@ impl StudyFile {
             let here = |arm: &str| format!("{name}.{arm}");
             let chosen = chosen(&factors, universe)
                 .map_err(|error| error.within(&format!("universe `{name}`")))?;
+            if let Some((twin, _)) = known.iter().find(|(_, other)| *other == chosen) {
+                let what = format!("universes `{twin}` and `{name}` are the same configuration");
+                let hint = "a multiverse that agrees with itself says nothing: leave one out";
+                return Err(StudyError::invalid(what, hint));
+            }
+            known.push((name, chosen.clone()));
             for (arm, table) in &arms {
                 self.arms.insert(here(arm), arm_of(table, &chosen, here));
             }

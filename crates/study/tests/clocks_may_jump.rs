@@ -42,3 +42,36 @@ fn a_clock_that_was_set_back_changes_no_status() {
     assert!(verified.is_sound(), "{:?}", verified.problems);
     assert!(verified.notes.iter().any(|n| n.contains("the line above's")), "{:?}", verified.notes);
 }
+
+/// What a runner meets that was stopped for longer than others are patient: its unit is somebody else's.
+#[test]
+fn a_unit_that_was_taken_over_is_left_to_who_took_it() {
+    use std::time::Duration;
+
+    use backcut_study::runner::Event;
+
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let one = study(&without_measurements(&TINY.replace("count = 2", "count = 1"))).unwrap();
+    let plan = Plan::new(&one);
+    commit::admit(&one, &plan, &store).unwrap();
+    let claim = folder.path().join("claims").join(plan.units[0].id.to_string());
+    let mut begun = 0;
+    let mut hear = |event: Event| {
+        if let Event::Started { unit: 0, .. } = event {
+            begun += 1;
+            if begun == 1
+                && let Ok(claimed) = std::fs::read_to_string(&claim)
+            {
+                let theirs = claimed.replace("\"process\":", "\"process\":9");
+                std::fs::write(&claim, theirs).unwrap();
+            }
+        }
+    };
+    let stop = AtomicBool::new(false);
+    let options = RunOptions { stale_after: Duration::from_millis(200), ..RunOptions::default() };
+    let tools = Catalogue::builtin();
+    let tally = run(&one, &plan, &store, Tools::new(&tools), &options, &stop, &mut hear).unwrap();
+    assert_eq!((tally.units, tally.computed, tally.left), (2, 2, 0));
+    assert!(verify::verify(folder.path()).unwrap().is_sound());
+}

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::{Mixer, Policy};
 use crate::settings::{Flag, Quantity, Settings, SettingsError, WINDOW};
-use crate::{BatchKey, Optimizer, SampleError, System};
+use crate::{BatchKey, Optimizer, Recorded, SampleError, System};
 
 const GRAVITY: f64 = 9.81;
 const CART: f64 = 1.0;
@@ -58,6 +58,14 @@ fn accelerations<'t>(angle: Var<'t>, spin: Var<'t>, force: Var<'t>) -> [Var<'t>;
 impl Settings for CartPole {
     const NAME: &'static str = "cart-pole";
     const FLAGS: &'static [Flag] = &[WINDOW];
+    const RECORDED: Option<Recorded> = Some(Recorded {
+        settings: &[
+            r#"{"hidden": true, "window": 3, "steps": 4, "batch": 2}"#,
+            r#"{"policy": "gru", "steps": 4, "batch": 2}"#,
+        ],
+        hash: "e38e99d73d0c17c0c50c17f5b29ff64e7aea8c362684c0133d9f1e5dd8d1f225",
+    });
+
     type System = Task;
 
     fn build(&mut self) -> Result<Task, SettingsError> {

@@ -11,12 +11,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use backcut_files::Hash;
 use backcut_text::Hinted as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::behaviour::{Behaviour, Recorded};
 use crate::optimizer::Optimizer;
 use crate::settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError};
 use crate::system::System;
@@ -32,12 +34,28 @@ pub struct SystemChoice {
     /// SHA-256 of the data it reads, if it reads any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// What it does, unless it is a kind that does what was recorded of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Box<Behaviour>>,
 }
 
 impl SystemChoice {
     /// A system by name, with settings that differ from its defaults.
     pub fn new(name: &str, settings: Map<String, Value>) -> Self {
-        Self { name: name.to_owned(), settings: Value::Object(settings), data: None }
+        Self { name: name.to_owned(), settings: Value::Object(settings), data: None, program: None }
+    }
+
+    /// The same system with some settings changed. What it does then has to be looked at.
+    #[must_use]
+    pub fn changed(&self, changes: &Map<String, Value>) -> Self {
+        let mut other = self.clone();
+        if let Value::Object(settings) = &mut other.settings {
+            change(settings, changes);
+        }
+        if other.settings != self.settings {
+            other.program = None;
+        }
+        other
     }
 }
 
@@ -71,7 +89,8 @@ pub struct Built {
 }
 
 impl Built {
-    fn new<S: Settings>(choice: &SystemChoice) -> Result<Self, SettingsError> {
+    /// `is_recorded` says that the kind does what was recorded of it.
+    fn new<S: Settings>(choice: &SystemChoice, is_recorded: bool) -> Result<Self, SettingsError> {
         let mut settings: S = read(choice)?;
         let system = settings.build().map_err(|error| {
             SettingsError::new(format!("the {}'s settings: {error}", S::NAME), error.hint())
@@ -89,8 +108,21 @@ impl Built {
             );
             return Err(SettingsError::new(what, "bring back the data it was trained on"));
         }
+        let program = if is_recorded && choice.program.is_none() {
+            None
+        } else {
+            let wrong =
+                |e: SettingsError| SettingsError::new(format!("{}: {e}", S::NAME), e.hint());
+            Some(Box::new(Behaviour::of(&system).map_err(wrong)?))
+        };
+        if let (Some(asked), Some(found)) = (&choice.program, &program)
+            && asked != found
+        {
+            return Err(otherwise(S::NAME, &asked.differences(found)));
+        }
+        let name = S::NAME.to_owned();
         Ok(Self {
-            choice: SystemChoice { name: S::NAME.to_owned(), settings: resolved, data },
+            choice: SystemChoice { name, settings: resolved, data, program },
             optimizer: settings.optimizer(),
             updates: settings.updates(),
             phase: settings.phase().to_owned(),
@@ -115,6 +147,34 @@ impl Built {
 impl fmt::Debug for Built {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Built").field("choice", &self.choice).finish_non_exhaustive()
+    }
+}
+
+/// The error of a system that does not do what it did.
+fn otherwise(system: &str, differences: &str) -> SettingsError {
+    SettingsError::new(
+        format!("{system} does something else now than it did then: {differences}"),
+        "results of another program are not its own: bring its code back as it was, or begin anew",
+    )
+}
+
+/// Whether a kind of system still does what was recorded of it; without a record, no.
+fn is_recorded<S: Settings>() -> bool {
+    let Some(recorded) = S::RECORDED else { return false };
+    recorded.now::<S>().is_ok_and(|found| found.to_string() == recorded.hash)
+}
+
+impl Recorded {
+    /// The hash of what a kind of system does today under the recorded settings.
+    pub fn now<S: Settings>(&self) -> Result<Hash, SettingsError> {
+        let mut all = Vec::new();
+        for settings in self.settings {
+            let settings = serde_json::from_str(settings)
+                .map_err(|error| SettingsError::new(error, "correct the recorded settings"))?;
+            let system = read::<S>(&SystemChoice::new(S::NAME, settings))?.build()?;
+            all.push(Behaviour::of(&system)?);
+        }
+        Ok(Hash::of(format!("{all:?}").as_bytes()))
     }
 }
 
@@ -192,7 +252,11 @@ struct Entry {
     name: &'static str,
     flags: &'static [Flag],
     outline: fn(&SystemChoice) -> Result<Outline, SettingsError>,
-    build: fn(&SystemChoice) -> Result<Built, SettingsError>,
+    build: fn(&SystemChoice, bool) -> Result<Built, SettingsError>,
+    look: fn() -> bool,
+    /// What `look` found, asked once.
+    is_recorded: OnceLock<bool>,
+    has_record: bool,
 }
 
 /// Systems by name. The first one is the default of commands that need one.
@@ -220,8 +284,10 @@ impl Catalogue {
     /// Adds a kind of system; one of the same name is replaced.
     pub fn with<S: Settings>(mut self) -> Self {
         self.entries.retain(|entry| entry.name != S::NAME);
-        let (outline, build) = (outline::<S>, Built::new::<S>);
-        self.entries.push(Entry { name: S::NAME, flags: S::FLAGS, outline, build });
+        let (outline, build, look) = (outline::<S>, Built::new::<S>, is_recorded::<S>);
+        let (is_recorded, has_record) = (OnceLock::new(), S::RECORDED.is_some());
+        let (name, flags) = (S::NAME, S::FLAGS);
+        self.entries.push(Entry { name, flags, outline, build, look, is_recorded, has_record });
         self
     }
 
@@ -272,13 +338,28 @@ impl Catalogue {
         // Keys of a map are sorted, so equal settings are equal text; at worst one is built twice.
         let key = format!("{} {}", choice.name, choice.settings);
         let known = || self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(built) =
-            known().get(&key).filter(|b| choice.data.is_none() || b.choice.data == choice.data)
-        {
+        let is_it = |built: &&Arc<Built>| {
+            let SystemChoice { data, program, .. } = &built.choice;
+            (choice.data.is_none() || *data == choice.data)
+                && (choice.program.is_none() || *program == choice.program)
+        };
+        if let Some(built) = known().get(&key).filter(is_it) {
             return Ok(built.clone());
         }
-        let built = Arc::new((entry.build)(choice)?);
+        let is_recorded = *entry.is_recorded.get_or_init(entry.look);
+        let built = Arc::new((entry.build)(choice, is_recorded)?);
         known().insert(key, built.clone());
+        Ok(built)
+    }
+
+    /// The system that a state or a result is one of: it does what it did then, or it is refused. Of a kind
+    /// without a record nobody can tell that of states that do not say it.
+    pub fn restore(&self, choice: &SystemChoice) -> Result<Arc<Built>, SettingsError> {
+        let built = self.build(choice)?;
+        let is_told = choice.program.is_some() || self.entry(&choice.name)?.has_record;
+        if is_told && built.choice.program != choice.program {
+            return Err(otherwise(&choice.name, "its code is not the one that was recorded"));
+        }
         Ok(built)
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::{Mixer, Policy};
 use crate::settings::{Flag, Quantity, Settings, SettingsError, WINDOW};
-use crate::{BatchKey, Optimizer, SampleError, System};
+use crate::{BatchKey, Optimizer, Recorded, SampleError, System};
 
 /// What a file or the command line may change.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -44,6 +44,14 @@ impl Default for DelayedCue {
 impl Settings for DelayedCue {
     const NAME: &'static str = "delayed-cue";
     const FLAGS: &'static [Flag] = &[WINDOW];
+    const RECORDED: Option<Recorded> = Some(Recorded {
+        settings: &[
+            r#"{"delay": 3, "shown": 1, "moving": 2, "window": 2, "batch": 2}"#,
+            r#"{"delay": 2, "shown": 2, "moving": 1, "policy": "lstm", "batch": 2}"#,
+        ],
+        hash: "387cdfd1bb2351f7a649203b361faf1dd0fc71eb62a6d9b604d188b801a97e81",
+    });
+
     type System = Task;
 
     fn build(&mut self) -> Result<Task, SettingsError> {

@@ -10,6 +10,7 @@
 //! Training, measurement, studies and commands see only that, so a user's own system is a first
 //! class citizen.
 
+mod behaviour;
 pub mod cart_pole;
 mod catalogue;
 pub mod delayed_cue;
@@ -19,6 +20,7 @@ pub mod quadrotor;
 mod settings;
 mod system;
 
+pub use behaviour::{Behaviour, Recorded};
 pub use catalogue::{Built, Catalogue, Outline, SystemChoice, change};
 pub use optimizer::{
     Adam, AdamW, Clip, Decay, Kind, Optimizer, ParameterGroup, Placed, Rule, Schedule, Sgd,

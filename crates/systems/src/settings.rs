@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::behaviour::Recorded;
 use crate::optimizer::Optimizer;
 use crate::system::System;
 
@@ -109,6 +110,9 @@ pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'stat
     /// Values that settings leave out when they are written, since files of before there was a choice do not
     /// have them: the key (`policy.mixer`) and the value that is left out, as text or as JSON writes it.
     const UNWRITTEN: &'static [(&'static str, &'static str)] = &[];
+
+    /// What it did when results named it by settings and data alone; without results from then, none.
+    const RECORDED: Option<Recorded> = None;
 
     /// What it builds.
     type System: System<f32> + System<f64> + 'static;

@@ -56,6 +56,9 @@ pub enum AisError {
         /// Why not.
         problem: &'static str,
     },
+    /// A folder into which somebody else writes a store at this moment.
+    #[error("{}: another import writes there", .0.display())]
+    Busy(PathBuf),
     /// A folder that holds a store already.
     #[error("{} holds a store already", .0.display())]
     StoreExists(PathBuf),
@@ -72,7 +75,24 @@ pub enum AisError {
     TooLittle(String),
 }
 
+/// Of a file that is being written, whose path is told by [`AisError::at`].
+impl From<io::Error> for AisError {
+    fn from(error: io::Error) -> Self {
+        Self::Io { path: PathBuf::new(), error }
+    }
+}
+
 impl AisError {
+    /// The same error, of a file that it does not name yet.
+    pub(crate) fn at(self, file: &Path) -> Self {
+        match self {
+            Self::Io { path, error } if path.as_os_str().is_empty() => {
+                Self::Io { path: file.to_owned(), error }
+            }
+            other => other,
+        }
+    }
+
     pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |error| Self::Io { path: path.to_owned(), error }
     }
@@ -110,6 +130,7 @@ impl Hinted for AisError {
             }
             Self::TooManyVessels { .. } => "import fewer files at a time",
             Self::Setting { .. } => "the defaults are listed in docs/vessel-data.md",
+            Self::Busy(_) => "wait for it, or name another folder",
             Self::StoreExists(_) => "name another folder, or remove that one first",
             Self::BadStore { .. } => "import the files again into a new folder",
             Self::TooLittle(_) => "give more or longer tracks, or smaller windows and shares",

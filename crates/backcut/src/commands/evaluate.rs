@@ -30,6 +30,9 @@ pub struct Args {
 pub fn run(args: &Args, tools: Tools, publication: Option<&dyn Publication>) -> Result<Verdict> {
     let checkpoint = load(&args.checkpoint)?;
     let header = checkpoint.header();
+    if args.settings.is_empty() {
+        tools.catalogue.restore(&header.config.system).told()?;
+    }
     let built = args.settings.over(&header.config.system, tools.catalogue)?;
     let system = built.system();
     let state = checkpoint.state(system.program().layout()).told()?;

@@ -69,6 +69,9 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         (Some(base), _) => base.system.clone(),
         (None, name) => SystemChoice::new(&named(name.as_deref(), tools)?, Map::new()),
     };
+    if base.is_some() && args.settings.is_empty() {
+        tools.catalogue.restore(&choice).told()?;
+    }
     let built = args.settings.over(&choice, tools.catalogue)?;
     // As in training, another phase keeps the parameters and begins its own optimizer.
     let is_new_phase =

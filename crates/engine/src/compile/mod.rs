@@ -3,5 +3,6 @@
 mod columns;
 pub(crate) mod graph;
 pub(crate) mod linears;
+pub(crate) mod listing;
 pub(crate) mod narrow;
 pub(crate) mod program;

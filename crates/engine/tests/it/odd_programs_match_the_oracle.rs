@@ -10,6 +10,7 @@ fn around(
     memory: impl for<'t> Fn(&'t Trace, Var<'t>, Var<'t>) -> Var<'t>,
 ) -> Result<Program, TraceError> {
     let t = Trace::new();
+    t.share("w");
     let (body, input) = (t.state("body", 4), t.input("input", 4));
     let hidden = t.linear("embed", t.concat(&[body, input]), 4).tanh();
     let read = memory(&t, hidden, input);
@@ -187,6 +188,7 @@ fn simple<'t>(t: &'t Trace, x: Var<'t>, _: Var<'t>) -> Var<'t> {
 fn carried_values_that_coincide() {
     let traced = |finish: &dyn Fn(&Trace, [Var<'_>; 4])| {
         let t = Trace::new();
+        t.share("w");
         let (a, b) = (t.state("a", 3), t.state("b", 3));
         let (r, x) = (t.register("r", 3), t.input("x", 3));
         finish(&t, [a, b, r, x]);
@@ -239,6 +241,7 @@ fn carried_values_that_coincide() {
         &KINDS,
     );
     let t = Trace::new();
+    t.share("w");
     let (s, x) = (t.state("s", 1), t.input("x", 1));
     let next = (t.linear("w", s, 1) + t.linear("w", x, 1)).sin() + 2.0;
     t.next("s", next);
@@ -249,6 +252,7 @@ fn carried_values_that_coincide() {
 #[test]
 fn parameters_that_coincide() {
     let t = Trace::new();
+    ["w", "v", "norm"].into_iter().for_each(|name| t.share(name));
     let points = t.condition_input("points", 3, 4);
     let (body, x) = (t.state("body", 4), t.input("x", 4));
     let condition = t.layer_norm("norm", t.linear("w", points, 4));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::ledger::Ledger;
+use crate::ledger::draw::seeds;
 use crate::ledger::entry::{Contrast, Entry, Frozen, Reused};
 use crate::ledger::sample::Sample;
 use crate::ledger::standing::{Standing, Status};
@@ -106,7 +107,7 @@ pub(crate) fn decide<'a>(
     for i in first..history.len() {
         let (place, frozen) = history[i];
         let verdict = same_sample(place, frozen, contrast, recall)
-            .and_then(|sample| lists(&history[..i], frozen, sample, &contrast.idle))
+            .and_then(|sample| lists(&history[..i], history[i], sample, &contrast.idle))
             .and_then(|granted| ran(place, frozen).map(|()| granted));
         match verdict {
             Ok(granted) => {
@@ -179,7 +180,7 @@ fn absence(history: &History, contrast: &Contrast) -> String {
 /// What an entry's lists allow for a sample.
 fn lists(
     earlier: &History,
-    frozen: &Frozen,
+    (place, frozen): (Bearer, &Frozen),
     sample: &Sample,
     idle: &[String],
 ) -> Result<Granted, String> {
@@ -231,6 +232,11 @@ fn lists(
         let idle = idle.join(", ");
         return Err(format!("what is new in it has no influence ({idle}): the rest was known"));
     }
+    let once = sample.one_for_many();
+    if sample.units().all(|(cell, _)| !matters(cell) || once.contains(cell)) {
+        let cells = once.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(format!("one result stands for all sources ({cells}), so they are no sample"));
+    }
     let new = plural(count - old.len(), "new result");
     if !old.is_empty() {
         let mut why = format!("before its {new} ran");
@@ -247,19 +253,39 @@ fn lists(
     }
     // Whoever amends knows the sources: what ran on them elsewhere, no draw can tell.
     let is_drawing = frozen.draw.is_some() && earlier.iter().all(|(_, f)| f.draw.is_none());
-    if is_drawing {
+    if is_drawing && once.is_empty() && is_drawn_by(place, frozen, sample) {
         let why = format!("by construction: its sources were drawn then, so its {new} are younger");
         let granted = Granted::plain(Status::Confirmatory, why);
         return Ok(Granted { by_construction: true, ..granted });
     }
+    let not_drawn = match (is_drawing, once.is_empty()) {
+        (false, _) => String::new(),
+        (true, true) => "; not by construction: others drew its sources".to_owned(),
+        (true, false) => {
+            let cells = once.into_iter().collect::<Vec<_>>().join(", ");
+            format!("; not by construction: one result stands for all sources of {cells}")
+        }
+    };
     if frozen.existing.is_empty() {
-        let why = format!("before its {new} and any other on its sources ran; {RESTS_ON}");
+        let why =
+            format!("before its {new} and any other on its sources ran; {RESTS_ON}{not_drawn}");
         return Ok(Granted::plain(Status::Confirmatory, why));
     }
     let existing = plural(frozen.existing.len(), "other result");
-    let why =
-        format!("before its {new} ran; {existing} on the study's sources existed; {RESTS_ON}");
+    let why = format!(
+        "before its {new} ran; {existing} on the study's sources existed; {RESTS_ON}{not_drawn}"
+    );
     Ok(Granted::plain(Status::Prespecified, why))
+}
+
+/// Whether the sources of all places are those that a freeze draws.
+fn is_drawn_by(place: Bearer, frozen: &Frozen, sample: &Sample) -> bool {
+    let count = frozen.draw.map_or(0, |draw| draw.sources);
+    let drawn: BTreeSet<String> = match place {
+        Bearer::Entry(entry) => seeds(entry.hash, count).iter().map(u64::to_string).collect(),
+        Bearer::Proposed => (1..=count).map(|i| format!("draw {i}")).collect(),
+    };
+    sample.sources().into_iter().all(|source| drawn.contains(source))
 }
 
 /// The first cell of which some results were known and some not, with their numbers.

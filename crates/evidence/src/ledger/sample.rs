@@ -52,6 +52,23 @@ impl Sample {
         self.units().map(|(_, unit)| unit).collect()
     }
 
+    /// The sources, each once.
+    pub(crate) fn sources(&self) -> BTreeSet<&str> {
+        let points = self.cells.values().flat_map(BTreeMap::values);
+        points.flat_map(|sources| sources.keys().map(String::as_str)).collect()
+    }
+
+    /// Cells in which one unit stands for several sources: whatever they are, they are no sample.
+    pub(crate) fn one_for_many(&self) -> BTreeSet<&str> {
+        let repeats = |sources: &BTreeMap<String, Vec<Hash>>| {
+            let each = sources.values().map(|units| units.iter().collect::<BTreeSet<_>>());
+            let mut seen = BTreeSet::new();
+            each.flatten().any(|unit| !seen.insert(unit))
+        };
+        let cells = self.cells.iter().filter(|(_, points)| points.values().any(repeats));
+        cells.map(|(cell, _)| cell.as_str()).collect()
+    }
+
     /// How `here` departs from this frozen sample, in words; none if it does not.
     pub(crate) fn departure(&self, here: &Self) -> Option<String> {
         let (frozen, here) = (self.places(), here.places());

@@ -23,6 +23,8 @@
 //! A result carries the ledger's head at the time it ran. Whoever computed it honestly could not have
 //! known that hash earlier; but a head is text, and a text can be rewritten. Where the entry itself drew
 //! the sources ([`crate::ledger::Draw`]) nothing has to be believed: such a contrast is confirmatory *by construction*.
+//! That is granted place by place: each lies on a source that this very entry drew, with a result of its own. Where
+//! one result stands for several sources, they are no sample of it.
 //! That an unwelcome ledger was not thrown away and begun again is more than any ledger can show.
 
 use crate::ledger::Ledger;

@@ -227,6 +227,7 @@ mod tests {
                 name: "toy".into(),
                 settings: json!({"b": 0.1, "a": [1, null]}),
                 data: None,
+                program: None,
             },
             cut: Cut::F_SG,
             seed: 5,

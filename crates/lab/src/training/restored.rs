@@ -51,7 +51,7 @@ impl Restored {
     /// From a checkpoint that was read.
     pub fn new(catalogue: &Catalogue, checkpoint: &Checkpoint) -> Result<Self, RestoreError> {
         let header = checkpoint.header().clone();
-        let built = catalogue.build(&header.config.system)?;
+        let built = catalogue.restore(&header.config.system)?;
         let state = checkpoint.state(built.system().program().layout())?;
         Ok(Self { built, header, state })
     }

@@ -19,6 +19,7 @@ pub fn run_config(cut: Cut, seed: u64, updates: u64) -> RunConfig {
             name: "point-mass".into(),
             settings: serde_json::json!({"gain": 2.0}),
             data: None,
+            program: None,
         },
         cut,
         seed,

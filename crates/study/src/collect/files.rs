@@ -12,7 +12,7 @@ use super::Tables;
 use crate::commit;
 use crate::error::StudyError;
 use crate::freezes::{Beside, freezes};
-use crate::store::{Store, publish};
+use crate::store::{Store, beginning, list, publish, sweep};
 
 /// What a folder of tables consists of.
 pub(crate) struct Files {
@@ -67,7 +67,7 @@ impl Files {
     }
 }
 
-/// Writes tables into a folder, with their SHA-256 in `SHA256SUMS`; one level up, beside the tables of
+/// Writes tables into a folder, all at once, with their SHA-256 in `SHA256SUMS`; one level up, beside the tables of
 /// other studies, the ledger and what became of everything that it froze.
 pub fn write(
     tables: &Tables,
@@ -77,11 +77,17 @@ pub fn write(
     with_parquet: bool,
 ) -> Result<(), StudyError> {
     let files = Files::new(tables, about, with_parquet)?;
-    remove_former(folder, &files)?;
-    for (name, bytes) in &files.files {
-        publish(&folder.join(name), bytes)?;
-    }
-    publish(&folder.join("SHA256SUMS"), files.sums().as_bytes())?;
+    let fresh = beginning(folder)?;
+    let whole = || -> Result<(), StudyError> {
+        for (name, bytes) in &files.files {
+            publish(&fresh.join(name), bytes)?;
+        }
+        publish(&fresh.join(SUMS), files.sums().as_bytes())?;
+        take_place(&fresh, folder)
+    };
+    let placed = whole();
+    let _ = std::fs::remove_dir_all(&fresh); // what is left of it where that failed
+    placed?;
     let ledger = store.ledger();
     if let (Ok(bytes), Some(above)) = (backcut_files::read(&ledger), folder.parent()) {
         publish(&above.join("ledger.jsonl"), &bytes)?;
@@ -92,24 +98,32 @@ pub fn write(
     Ok(())
 }
 
-/// Removes tables of an earlier collection that this one does not make again: they would be out of date.
-fn remove_former(folder: &Path, files: &Files) -> Result<(), StudyError> {
-    let Ok(sums) = backcut_files::read_text(&folder.join("SHA256SUMS")) else { return Ok(()) };
-    let former = sums.lines().filter_map(|line| Some(line.split_once("  ")?.1));
-    for name in former.filter(|name| !files.files.contains_key(*name)) {
-        // A name that is a path is not one that a collection wrote.
-        if Path::new(name).components().count() != 1 {
-            continue;
-        }
-        let path = folder.join(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(StudyError::io(&path)(error));
-            }
-            _ => {}
+/// What one file of checksums is called.
+const SUMS: &str = "SHA256SUMS";
+
+/// Puts a folder of tables in the place of an earlier one, whose tables would be out of date. Whatever else
+/// lies there goes along. A kill leaves the one, the other, or neither, and never half of one.
+fn take_place(fresh: &Path, folder: &Path) -> Result<(), StudyError> {
+    let above = folder.parent().unwrap_or(Path::new("."));
+    for path in [folder, above] {
+        sweep(path, "");
+    }
+    let sums = backcut_files::read_text(&folder.join(SUMS)).unwrap_or_default();
+    let mut former: BTreeSet<&str> =
+        sums.lines().filter_map(|line| Some(line.split_once("  ")?.1)).collect();
+    former.insert(SUMS);
+    for name in list(folder)?.iter().filter(|name| !former.contains(name.as_str())) {
+        let path = fresh.join(name);
+        if !path.exists() {
+            std::fs::rename(folder.join(name), &path).map_err(StudyError::io(&path))?;
         }
     }
-    Ok(())
+    let old = beginning(folder)?;
+    if folder.exists() {
+        std::fs::rename(folder, &old).map_err(StudyError::io(folder))?;
+    }
+    std::fs::rename(fresh, folder).map_err(StudyError::io(folder))?;
+    std::fs::remove_dir_all(&old).map_err(StudyError::io(&old))
 }
 
 /// Everything that the ledger of a results folder froze; `tables` holds the folders of tables.

@@ -6,6 +6,7 @@ use backcut_lab::measure::Finding;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::file::is_formula;
 use crate::program::Commanded;
 use crate::record::Point;
 
@@ -33,7 +34,8 @@ struct File {
 #[serde(untagged)]
 enum Findings {
     Named(Map<String, Value>),
-    Listed(Vec<Listed>),
+    /// Objects: a struct would be read from a list of its values, too.
+    Listed(Vec<Map<String, Value>>),
 }
 
 impl Default for Findings {
@@ -98,6 +100,9 @@ pub(super) fn read(path: &Path, asked: &Commanded) -> Result<Answer, NoAnswer> {
 
 fn understand(text: &str, asked: &Commanded) -> Result<Answer, NoAnswer> {
     let hint = "see docs/your-program.md for what a result holds";
+    if !text.trim_start().starts_with('{') {
+        return Err(none("its result makes no sense: it is no JSON object", hint));
+    }
     let file: File = serde_json::from_str(text).map_err(|error| {
         let is_odd = ["NaN", "Infinity"].iter().any(|word| text.contains(word));
         let hint = if is_odd {
@@ -157,7 +162,11 @@ fn points(
 
 fn found(findings: Findings) -> Result<Vec<Finding>, String> {
     let listed = match findings {
-        Findings::Listed(listed) => listed,
+        Findings::Listed(listed) => {
+            let read = |item: Map<String, Value>| serde_json::from_value(item.into());
+            let listed: Result<Vec<Listed>, _> = listed.into_iter().map(read).collect();
+            listed.map_err(|error| format!("a finding makes no sense: {error}"))?
+        }
         Findings::Named(named) => {
             let mut listed = Vec::new();
             for (quantity, value) in named {
@@ -177,7 +186,9 @@ fn found(findings: Findings) -> Result<Vec<Finding>, String> {
     let mut findings: Vec<Finding> = Vec::new();
     for Listed { quantity, cut, part, value, note } in listed {
         let name = format!("{quantity}/{part}/{cut}");
-        if quantity.is_empty() || name.chars().any(char::is_control) || quantity.contains('/') {
+        let is_formula = [&quantity, &part, &cut, &note].into_iter().any(|text| is_formula(text));
+        let is_odd = name.chars().any(char::is_control) || quantity.contains('/');
+        if quantity.is_empty() || is_odd || is_formula {
             return Err(format!("a finding cannot be called {quantity:?}"));
         }
         findings.push(Finding { quantity, of: cut.into(), part, value, note });
@@ -228,6 +239,7 @@ mod tests {
     #[test]
     fn what_was_not_asked_for_or_is_missing_is_no_answer() {
         assert!(refused("").contains("makes no sense"));
+        assert!(refused("[0.5, [[10, 2]]]").contains("no JSON object"));
         assert!(refused(r#"{"value": 1, "curve": [[10, 2]], "more": 1}"#).contains("`more`"));
         assert!(refused(r#"{"value": 1}"#).contains("no value at update 10"));
         assert!(refused(r#"{"curve": [[10, 2]]}"#).contains("no point at update 20"));
@@ -249,7 +261,12 @@ mod tests {
         assert_eq!(understand(&long, &asked()).unwrap().findings, named);
         assert_eq!((&*named[0].part, named[0].value), ("all", Some(1.5)));
         assert!(refused(&base(r#"{"norm": "x"}"#)).contains("no number"));
-        assert!(refused(&base(r#"{"a/b": 1}"#)).contains("cannot be called"));
+        let formula = r#"[{"quantity": "q", "part": "@x", "value": 1}]"#;
+        for odd in [r#"{"a/b": 1}"#, r#"{"=cmd|": 1}"#, formula] {
+            assert!(refused(&base(odd)).contains("cannot be called"), "{odd}");
+        }
+        let bare = refused(&base(r#"[["norm", "", "all", 1.5, ""]]"#));
+        assert!(bare.contains("makes no sense"), "{bare}");
         let twice = r#"[{"quantity": "n", "value": 1}, {"quantity": "n", "value": 2}]"#;
         assert!(refused(&base(twice)).contains("twice"));
     }

@@ -89,6 +89,7 @@ fn begin(
     if let Some(told) = told {
         return Ok(told);
     }
+    context.store.count_run(id)?;
     // Written before the program runs: what it saves is worth the head under which it was begun.
     let now = (context.head.clone(), 0.0);
     publish(&exchange.about, format!("{} {}\n", now.0, now.1).as_bytes())?;

@@ -71,10 +71,7 @@ impl Resolver<'_> {
     fn check_taken_over(&self, grid: &Grid) -> Result<(), StudyError> {
         let Some(system) = &self.file.system else { return Ok(()) };
         for (label, theirs) in &grid.conditions {
-            let mut ours = theirs.clone();
-            if let Value::Object(settings) = &mut ours.settings {
-                change(settings, &system.settings);
-            }
+            let ours = theirs.changed(&system.settings);
             let is_other = system.name.as_ref().is_some_and(|name| *name != theirs.name);
             if is_other || self.build(&ours)?.choice != *theirs {
                 let what = format!("[system] is not that of the reused sources under `{label}`");
@@ -221,10 +218,7 @@ impl Resolver<'_> {
     ) -> Result<BTreeMap<usize, Arc<Built>>, StudyError> {
         let mut systems = BTreeMap::new();
         for &condition in conditions {
-            let mut choice = self.grids[grid].conditions[condition].1.clone();
-            if let Value::Object(own) = &mut choice.settings {
-                change(own, settings);
-            }
+            let choice = self.grids[grid].conditions[condition].1.changed(settings);
             systems.insert(condition, self.build(&choice)?);
         }
         Ok(systems)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use backcut_engine::Cut;
 use backcut_lab::measure::Measurement;
-use backcut_systems::{Optimizer, Quantity, Stream, SystemChoice, change};
+use backcut_systems::{Behaviour, Optimizer, Quantity, Stream, SystemChoice};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -50,6 +50,17 @@ pub(super) fn describe(study: &Study) -> Value {
                 map.remove(meaningless);
             }
             map.insert("program".to_owned(), json!(**program));
+        }
+        // What its own settings make of a condition's system, no setting says.
+        let behaviours: BTreeMap<usize, &Behaviour> = (a.systems.iter())
+            .filter(|(condition, system)| {
+                let conditions = &study.grids[a.grid].conditions;
+                !a.settings.is_empty() || conditions[**condition].1.program != system.program
+            })
+            .filter_map(|(condition, system)| Some((*condition, &**system.program.as_ref()?)))
+            .collect();
+        if !behaviours.is_empty() {
+            arm["behaviours"] = json!(behaviours);
         }
         if let Some(shared) = &a.shared {
             arm["shared"] = json!(shared);
@@ -117,6 +128,8 @@ struct ArmForm {
     settings: Map<String, Value>,
     #[serde(default)]
     shared: Option<Shared>,
+    #[serde(default)]
+    behaviours: BTreeMap<usize, Box<Behaviour>>,
 }
 
 #[derive(Deserialize)]
@@ -179,10 +192,8 @@ impl ArmForm {
         self.settings.extend(window);
         let mut systems = BTreeMap::new();
         for &condition in &self.conditions {
-            let mut choice = grid.conditions.get(condition)?.1.clone();
-            if let Value::Object(own) = &mut choice.settings {
-                change(own, &self.settings);
-            }
+            let mut choice = grid.conditions.get(condition)?.1.changed(&self.settings);
+            choice.program = self.behaviours.remove(&condition).or(choice.program);
             systems.insert(condition, choice);
         }
         // What a trained arm must say, and an arm of a program does not.

@@ -6,8 +6,8 @@ use backcut_text::nearest;
 
 use super::resolver::Resolver;
 use crate::error::StudyError;
-use crate::file::FamilyTable;
-use crate::study::{Measured, StudyFamily};
+use crate::file::{FamilyTable, is_formula};
+use crate::study::{Arm, Measured, StudyFamily};
 
 /// Quantities that follow from the evaluation errors: known where those are, whoever measures them.
 const ERRORS: [&str; 3] = ["panel.", "reference.", "windows.error"];
@@ -33,6 +33,10 @@ impl Resolver<'_> {
         measured: &[Measured],
     ) -> Result<StudyFamily, StudyError> {
         let family = parse(table)?;
+        if is_formula(&table.name) || table.name.chars().any(char::is_control) {
+            let what = format!("a name {:?}, which a spreadsheet would run", table.name);
+            return Err(StudyError::invalid(what, "begin it with a letter or a digit"));
+        }
         let is_error = |quantity: &str| ERRORS.iter().any(|start| quantity.starts_with(start));
         if table.quantity.as_deref().is_some_and(is_error) {
             let what = "`quantity` is the evaluation error under another name";
@@ -45,6 +49,20 @@ impl Resolver<'_> {
             for cell in contrast.cells() {
                 self.check_cell(cell)?;
                 self.check_value(cell, table, measured)?;
+            }
+            let cells = contrast.cells();
+            let is_meant = |arm: &&Arm| {
+                let mut own = arm.cells(&self.grids[arm.grid]);
+                own.any(|known| cells.iter().any(|cell| known.is_meant_by(cell)))
+            };
+            let mut meant = self.arms.iter().filter(is_meant);
+            if meant.all(|arm| arm.shared.is_some() && self.grids[arm.grid].sources.len() > 1) {
+                let what = format!(
+                    "contrast `{}` compares arms that are trained once, for all sources",
+                    contrast.name
+                );
+                let hint = "one result is no sample: compare arms that every source has its own of";
+                return Err(StudyError::invalid(what, hint));
             }
         }
         Ok(family)

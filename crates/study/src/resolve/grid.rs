@@ -44,6 +44,16 @@ impl Resolver<'_> {
             self.file.optimizer.over(built.optimizer.clone())?; // said once, not once per arm
             conditions.push((label, built.choice.clone()));
         }
+        for (i, (label, choice)) in conditions.iter().enumerate() {
+            // What a program is told is compared arm by arm.
+            if self.program.is_none()
+                && let Some((twin, _)) = conditions[..i].iter().find(|(_, other)| other == choice)
+            {
+                let what = format!("conditions `{twin}` and `{label}` are the same settings");
+                let hint = "a comparison would count twice: leave one out, or change what differs";
+                return Err(StudyError::invalid(what, hint));
+            }
+        }
         self.grids.push(match drawn(sources, &self.file.name)? {
             Some(drawn) => Grid::open(drawn, conditions),
             None => Grid { sources: seeds(sources)?, drawn: None, conditions },

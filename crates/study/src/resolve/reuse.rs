@@ -17,6 +17,13 @@ impl Resolver<'_> {
         own: Option<usize>,
         has_prefix: bool,
     ) -> Result<(), StudyError> {
+        let ours = &self.file.name;
+        let draws = study.grids.iter().filter_map(|grid| Some(&grid.drawn.as_ref()?.study));
+        let origins = study.arms.iter().filter_map(|arm| arm.origin.as_ref());
+        if [&study.name].into_iter().chain(draws).chain(origins).any(|name| name == ours) {
+            let what = format!("reuse: study {ours} takes arms over from a study of its own name");
+            return Err(StudyError::invalid(what, "sources are known by who drew them: rename it"));
+        }
         let mut grid_of = vec![None; study.grids.len()];
         let mut arm_of = vec![None; study.arms.len()];
         for name in names {

@@ -14,7 +14,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use backcut_files::Hash;
+use backcut_files::{Hash, target_of};
 
 use backcut_evidence::ledger::{Frozen, Ledger};
 use backcut_evidence::tables::rows::FreezeRow;
@@ -26,7 +26,7 @@ use crate::note::{Note, noted};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::store::{Recorded, Store, list};
-use crate::study::{Study, draw_sources};
+use crate::study::{ErrorWords, Study, draw_sources};
 use crate::unit::UnitId;
 
 /// What a verification found.
@@ -71,8 +71,9 @@ struct Folder<'a> {
     ledger: Option<&'a Ledger>,
     /// Units with a record.
     here: BTreeSet<Hash>,
-    /// The canonical forms of studies, by name: as they were noted, and else as they were frozen.
-    studies: BTreeMap<String, String>,
+    /// The canonical forms of studies, by name: as they were noted, with the words for their error, and else as
+    /// they were frozen.
+    studies: BTreeMap<String, (String, Option<ErrorWords>)>,
 }
 
 /// Verifies a results folder, or a folder of tables with their ledger.
@@ -91,9 +92,9 @@ pub fn verify(root: &Path) -> Result<Verified, StudyError> {
     let mut planned = BTreeMap::new();
     match noted(&store) {
         Ok(noted) => {
-            for (name, Note { canonical, units, .. }) in noted {
+            for (name, Note { canonical, units, error, .. }) in noted {
                 verify_copy(&folder, &name, &canonical, &units, &mut verified);
-                folder.studies.insert(name.clone(), canonical);
+                folder.studies.insert(name.clone(), (canonical, error));
                 planned.insert(name, units);
             }
         }
@@ -114,12 +115,14 @@ pub fn verify(root: &Path) -> Result<Verified, StudyError> {
     for path in folders {
         tables::verify(&path, &folder, &mut verified);
     }
-    if let Some(ledger) = &ledger {
+    // The tables of a single study are part of a folder, whose other studies are not looked at.
+    if let Some(ledger) = ledger.as_ref().filter(|_| store.ledger().starts_with(root)) {
         let has_records = !folder.here.is_empty() || !planned.is_empty();
         let recorded = has_records.then_some(&folder.here);
         verified.freezes = freezes(ledger, &Beside { recorded, tables: &above, planned: &planned });
-        tables::verify_freezes(&above, &mut verified);
+        tables::verify_freezes(&above, &store, &mut verified);
     }
+    strays(&store, &above, &mut verified)?;
     if verified.records + verified.tables + verified.entries == 0 && verified.is_sound() {
         return Err(StudyError::invalid(
             format!("{} holds no results", root.display()),
@@ -130,9 +133,48 @@ pub fn verify(root: &Path) -> Result<Verified, StudyError> {
 }
 
 /// The latest form of every frozen study.
-fn frozen(ledger: Option<&Ledger>) -> BTreeMap<String, String> {
+fn frozen(ledger: Option<&Ledger>) -> BTreeMap<String, (String, Option<ErrorWords>)> {
     let entries = ledger.into_iter().flat_map(Ledger::entries).filter_map(|entry| entry.frozen());
-    entries.map(|frozen| (frozen.study.clone(), frozen.canonical.clone())).collect()
+    entries.map(|frozen| (frozen.study.clone(), (frozen.canonical.clone(), None))).collect()
+}
+
+/// Folders of a results folder, as [`Store`] lays it out.
+const FOLDERS: [&str; 7] = ["studies", "units", "work", "claims", "runs", "tables", "slurm"];
+
+/// Files that nobody wrote who is known here, where somebody could take them for results.
+fn strays(store: &Store, above: &Path, verified: &mut Verified) -> Result<(), StudyError> {
+    let root = store.root();
+    let is_results = root.join("units").exists() || root.join("studies").exists();
+    let is_known = |name: &str| target_of(name).is_some() || name == "ledger.jsonl";
+    if is_results {
+        for name in list(root)?.iter().filter(|name| !is_known(name)) {
+            if !FOLDERS.contains(&name.as_str()) && !root.join(name).join("about.json").exists() {
+                let path = root.join(name);
+                verified.note(format!("{}: no file of a results folder", path.display()));
+            }
+        }
+        let folder = root.join("studies");
+        for name in list(&folder)?.iter().filter(|name| target_of(name).is_none()) {
+            let path = folder.join(name);
+            if name.strip_suffix(".json").is_none() || !path.is_file() {
+                verified.problem(format!("{}: no file of a results folder", path.display()));
+            }
+        }
+    }
+    let is_table = |name: &str| [".csv", ".parquet"].iter().any(|end| name.ends_with(end));
+    for name in list(above)?.iter().filter(|name| !is_known(name)) {
+        let path = above.join(name);
+        let is_study = path.join("about.json").exists();
+        let is_own = above == root && FOLDERS.contains(&name.as_str());
+        let is_table_here = path.is_file() && is_table(name) && !above.join("about.json").exists();
+        let holds_tables = || list(&path).is_ok_and(|names| names.iter().any(|n| is_table(n)));
+        if is_table_here && *name != "freezes.csv" || !is_study && !is_own && holds_tables() {
+            let what = format!("{}: tables that no study made here", path.display());
+            // Beside tables that were handed on, others may well lie.
+            if above == root { verified.note(what) } else { verified.problem(what) }
+        }
+    }
+    Ok(())
 }
 
 fn verify_ledger(store: &Store, verified: &mut Verified) -> Result<Option<Ledger>, StudyError> {

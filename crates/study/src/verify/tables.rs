@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use backcut_files::Hash;
+use backcut_files::{Hash, target_of};
 
 use backcut_evidence::ledger::{Ledger, Status};
 use backcut_evidence::tables::folder::{FORMER, observations};
@@ -12,11 +12,11 @@ use backcut_evidence::tables::rows::{AnalysisRow, FreezeRow, Observation};
 use serde_json::Value as Json;
 
 use super::{Folder, Verified};
-use crate::collect::{Files, Results};
+use crate::collect::{Files, RAN_AGAIN, Results};
 use crate::error::StudyError;
 use crate::freezes::{Beside, freezes};
 use crate::plan::Plan;
-use crate::store::{list, read_table as read};
+use crate::store::{Store, list, read_table as read};
 use crate::study::{Study, draw_sources};
 
 /// Files that every study's tables have.
@@ -86,11 +86,13 @@ fn verify_sums(folder: &Path, verified: &mut Verified) -> BTreeSet<String> {
         }
     }
     let names = list(folder).unwrap_or_default();
-    let is_odd = |name: &&String| {
-        !listed.contains(*name) && *name != SUMS && folder.join(name.as_str()).is_file()
-    };
+    let is_odd =
+        |name: &&String| !listed.contains(*name) && *name != SUMS && target_of(name).is_none();
     // What stands one level above the tables of several studies is verified by itself.
-    let is_above = |name: &&String| ["ledger.jsonl", "freezes.csv"].contains(&name.as_str());
+    let is_above = |name: &&String| {
+        ["ledger.jsonl", "freezes.csv"].contains(&name.as_str()) || folder.join(name).is_dir()
+    };
+    let is_above = |name: &&String| is_above(name) && !folder.join("about.json").exists();
     for name in names.iter().filter(is_odd).filter(|name| !is_above(name)) {
         verified.problem(format!("{}: {SUMS} does not list it", folder.join(name).display()));
     }
@@ -112,19 +114,15 @@ fn verify_study(
         let what = format!("it tells of study {name}, in a folder of another name");
         verified.problem(format!("{}: {what}", file.display()));
     }
-    let Some(canonical) = folder.studies.get(name) else {
-        let rows: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
-        let claims = rows.iter().find(|row| row.status.status > Status::Descriptive);
-        if let (Some(row), true) = (claims, folder.ledger.is_some()) {
-            let what = format!("{}: it says {}, and was never frozen", row.contrast, row.status);
-            verified.problem(format!("{}: {what}", path.join("analysis.csv").display()));
-        }
+    let Some((canonical, words)) = folder.studies.get(name) else {
+        claim_nothing(path, folder, verified)?;
         let what =
             "no study of that name was frozen or noted here: its rows were not computed again";
         verified.note(format!("{}: {what}", path.display()));
         return Ok(());
     };
-    let study = Study::from_canonical(canonical)?;
+    let mut study = Study::from_canonical(canonical)?;
+    study.error = words.clone().unwrap_or(study.error);
     let study = match folder.ledger {
         Some(ledger) => draw_sources(study, ledger),
         None => study,
@@ -145,8 +143,22 @@ fn verify_study(
         let results = Results::from_tables(path, &study, &plan)?;
         against(path, folder, &results, &about, (listed, "the other tables"), verified)
     } else {
-        Ok(())
+        claim_nothing(path, folder, verified)
     }
+}
+
+/// Tables that nothing here freezes may describe, and no more: whoever made them could write any status.
+fn claim_nothing(path: &Path, folder: &Folder, verified: &mut Verified) -> Result<(), StudyError> {
+    let rows: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
+    if let Some(row) = rows.iter().find(|row| row.status.status > Status::Descriptive) {
+        let why = match folder.ledger {
+            Some(_) => "was never frozen",
+            None => "no ledger is here that could grant it: hand it on with the tables",
+        };
+        let what = format!("{}: it says {}, and {why}", row.contrast, row.status);
+        verified.problem(format!("{}: {what}", path.join("analysis.csv").display()));
+    }
+    Ok(())
 }
 
 /// Whose results tables are held to, where they are there.
@@ -181,8 +193,22 @@ fn against(
         "unit states" => settled(&about[key]) == settled(&again[key]),
         key => about[key] == again[key],
     };
+    // Words for the error stand where the study was noted, and nowhere in what was frozen.
+    let is_noted =
+        folder.studies.get(&results.study.name).is_some_and(|(_, words)| words.is_some());
+    let words: &[&str] = if is_noted { &["error", "unit"] } else { &[] };
+    let reported: &[&str] = if whose == RECORDS { &["programs"] } else { &[] };
+    let head = about["ledger head"].as_str().and_then(|head| head.parse::<Hash>().ok());
+    let is_there = |head: Hash| {
+        head == Hash::ZERO || folder.ledger.is_some_and(|ledger| ledger.contains(head))
+    };
+    if !head.is_some_and(is_there) {
+        let what = format!("{}: its ledger head is not in the ledger", path.display());
+        verified.problem(what);
+    }
     let keys = [
         "study",
+        "core seconds",
         "title",
         "numerics",
         "units",
@@ -190,8 +216,9 @@ fn against(
         "unit states",
         "frozen at",
         "frozen by entry",
+        RAN_AGAIN,
     ];
-    for key in keys {
+    for key in keys.iter().chain(words).chain(reported).copied() {
         if !same(key) {
             let (file, now) = (path.join("about.json"), &again[key]);
             let what = format!("{key} is {} there, {now} by {whose}", about[key]);
@@ -325,18 +352,32 @@ fn verify_rows(
 
 /// The list of freezes beside the tables must be that of the ledger beside it. What became of each may
 /// have changed since.
-pub(super) fn verify_freezes(above: &Path, verified: &mut Verified) {
+pub(super) fn verify_freezes(above: &Path, folder: &Store, verified: &mut Verified) {
     let path = above.join(format!("{}.csv", names::FREEZES));
     if !path.exists() {
+        if above.join("ledger.jsonl").exists() && above.join("ledger.jsonl") != folder.ledger() {
+            verified.note(format!("{}: it is missing: collect a study again", path.display()));
+        }
         return;
     }
-    let compare = || -> Result<bool, StudyError> {
+    let mut compare = || -> Result<bool, StudyError> {
         let there: Vec<FreezeRow> = read(above, names::FREEZES)?;
         let beside = Ledger::open(above.join("ledger.jsonl"))?;
         let planned = BTreeMap::new();
         let here = freezes(&beside, &Beside { recorded: None, tables: above, planned: &planned });
         let but_fate = |row: &FreezeRow| FreezeRow { fate: String::new(), ..row.clone() };
-        Ok(there.iter().map(but_fate).eq(here.iter().map(but_fate)))
+        // What was collected stays so; what was not may have been run since. A collection that was killed
+        // leaves the list of the one before.
+        let is_told = |(there, here): (&FreezeRow, &FreezeRow)| {
+            here.fate != "collected" || there.fate.starts_with("collected")
+        };
+        if there.len() < here.len() || !there.iter().zip(&here).all(is_told) {
+            let what = "it does not tell all that is here: collect a study again";
+            verified.note(format!("{}: {what}", path.display()));
+        }
+        let here = here.iter().take(if there.len() < here.len() { 0 } else { here.len() });
+        let there = there.iter().take(here.len());
+        Ok(there.map(but_fate).eq(here.map(but_fate)))
     };
     match compare() {
         Ok(true) => {}

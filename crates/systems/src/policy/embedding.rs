@@ -99,6 +99,7 @@ impl Policy {
         let points = token.width().saturating_sub(APG_STATE) / APG_POINT;
         let state = token.slice(0, APG_STATE.min(token.width()));
         let mut parts = vec![self.linear(t, "embedding", state, 64).tanh()];
+        t.share("points"); // a convolution: one map, over every window
         for point in 0..(points + 1).saturating_sub(APG_REACH) {
             let seen = token.slice(APG_STATE + point * APG_POINT, APG_REACH * APG_POINT);
             parts.push(positive(t, self.linear(t, "points", seen, APG_CHANNELS)));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{CLIP, MAX_STEPS, Quadrotor, QuadrotorConfig, QuadrotorError, VelocityReading};
 use crate::policy::Policy;
 use crate::settings::{Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
-use crate::{AdamW, Optimizer};
+use crate::{AdamW, Optimizer, Recorded};
 
 impl QuadrotorConfig {
     /// The system, if the configuration is sound.
@@ -52,6 +52,22 @@ impl Settings for QuadrotorConfig {
         ("policy.position_start", "small"),
         ("initial_velocity", "rest"),
     ];
+
+    const RECORDED: Option<Recorded> = Some(Recorded {
+        settings: &[
+            r#"{"velocity": 0.2, "window": 3, "batch": 2, "policy": {"steps": 5, "width": 8, "layers": 1, "hidden": 8}}"#,
+            r#"{"velocity": "hidden", "initial_velocity": "reference", "batch": 2,
+                "policy": {"steps": 4, "width": 8, "hidden": 8, "mixer": "gru", "embedding": "normalised"}}"#,
+            r#"{"batch": 1, "policy": {"steps": 3, "width": 8, "layers": 1, "hidden": 8, "mixer": "lstm",
+                "embedding": "scaled", "initialisation": "gpt-pytorch-embedding"}}"#,
+            r#"{"batch": 1, "policy": {"steps": 3, "width": 8, "layers": 1, "hidden": 8, "mixer": "ssm",
+                "embedding": "apg", "initialisation": "pytorch"}}"#,
+            r#"{"batch": 1, "policy": {"steps": 3, "width": 8, "layers": 1, "hidden": 8, "mixer": "none"}}"#,
+            r#"{"batch": 1, "policy": {"steps": 3, "width": 8, "layers": 1, "hidden": 8, "key_bias": false,
+                "positions": 6, "position_start": "unit"}}"#,
+        ],
+        hash: "41e0d2c9ed21df612e89e484b50b8f2cb8e7c2263d09fed73269421b60623ac9",
+    });
 
     type System = Quadrotor;
 

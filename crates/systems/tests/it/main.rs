@@ -13,4 +13,5 @@ mod quadrotor_gradients_match_the_oracle;
 mod quadrotor_obeys_physics;
 mod quadrotor_reference_is_an_integral;
 mod quadrotor_velocity_has_one_reading;
+mod results_are_of_what_a_system_does;
 mod small_tasks_do_what_they_say;

@@ -40,6 +40,15 @@ impl<R: Read> Lines<R> {
 
     /// The next line, if there is one.
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.take(false)
+    }
+
+    /// The first line, if there is one. One that is too long ends there: nothing after it matters.
+    pub fn header(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.take(true)
+    }
+
+    fn take(&mut self, is_header: bool) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.start;
         let mut is_skipping = false;
         loop {
@@ -50,6 +59,9 @@ impl<R: Read> Lines<R> {
             }
             searched = self.end;
             if self.end - self.start > self.limit {
+                if is_header {
+                    return Ok(Some(Line::TooLong));
+                }
                 is_skipping = true;
                 (self.start, self.end, searched) = (0, 0, 0);
             }
@@ -122,6 +134,12 @@ mod tests {
         let want = vec![None, Some(b"next".to_vec()), Some(b"last".to_vec())];
         assert_eq!(all(&text, usize::MAX, 100), want);
         assert_eq!(all(&text, 1000, 100), want);
+    }
+
+    #[test]
+    fn a_header_that_is_too_long_is_not_read_to_its_end() {
+        let mut lines = Lines::new(io::repeat(0), 100);
+        assert_eq!(lines.header().unwrap(), Some(Line::TooLong));
     }
 
     proptest! {

@@ -72,7 +72,7 @@ pub fn read_table(
     };
     let mut lines = Lines::new(table, limits.line_bytes);
     let mut fields = Fields::new(limits.line_bytes);
-    let schema = match lines.next().map_err(failed)? {
+    let schema = match lines.header().map_err(failed)? {
         None => return Err(AisError::claims(path, "it is empty")),
         Some(Line::TooLong) => {
             let problem = format!("its first line has more than {} bytes", limits.line_bytes);

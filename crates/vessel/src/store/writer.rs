@@ -5,7 +5,7 @@
 //! goes through them in order.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,9 @@ use crate::tracks::{ContentHash, choose_reserved, whole_hash};
 /// A store in the making.
 pub struct StoreWriter {
     folder: PathBuf,
+    _made: Option<Made>,
+    /// Held as long as it is written: two imports would mix their files.
+    _lock: Option<File>,
     spill: BufWriter<File>,
     spilled: u64,
     index: Vec<Entry>,
@@ -39,22 +42,46 @@ struct Entry {
     places: usize,
 }
 
+/// A folder that was made here, which goes again if nothing came into it.
+struct Made(PathBuf);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0); // one with a store is not empty
+    }
+}
+
+/// Holds a folder against other imports, where a system can lock folders.
+fn lock(folder: &Path) -> Result<Option<File>, AisError> {
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let file = File::open(folder).map_err(AisError::io(folder))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(AisError::Busy(folder.to_owned())),
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::Error(_)) => Ok(None), // some shared file systems know no locks
+    }
+}
+
 impl StoreWriter {
     /// Makes the folder. One that holds a store is left alone.
     pub fn create(folder: &Path, rules: &Rules) -> Result<Self, AisError> {
+        let made = match fs::create_dir(folder) {
+            Ok(()) => Some(Made(folder.to_owned())),
+            Err(_) if folder.is_dir() => None,
+            Err(error) => return Err(AisError::io(folder)(error)),
+        };
+        let lock = lock(folder)?;
         if folder.join(MANIFEST).exists() {
             return Err(AisError::StoreExists(folder.to_owned()));
         }
-        if !folder.is_dir() {
-            fs::create_dir(folder).map_err(AisError::io(folder))?;
-        }
-        let path = folder.join("spill.tmp");
-        let open = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-        let spill = open.map_err(AisError::io(&path))?;
         // An unnamed file is gone whatever happens to us.
-        fs::remove_file(&path).map_err(AisError::io(&path))?;
+        let spill = tempfile::tempfile_in(folder).map_err(AisError::io(folder))?;
         Ok(Self {
             folder: folder.to_owned(),
+            _made: made,
+            _lock: lock,
             spill: BufWriter::with_capacity(1 << 18, spill),
             spilled: 0,
             index: Vec::new(),
@@ -185,8 +212,5 @@ fn publish(
     path: &Path,
     write: impl FnOnce(File) -> Result<File, AisError>,
 ) -> Result<(), AisError> {
-    let temporary = path.with_extension("tmp");
-    let file = write(File::create(&temporary).map_err(AisError::io(&temporary))?)?;
-    file.sync_all().map_err(AisError::io(&temporary))?;
-    fs::rename(&temporary, path).map_err(AisError::io(path))
+    backcut_files::place_with(path, "", write).map_err(|error| error.at(path))
 }

@@ -2,7 +2,7 @@
 
 use crate::Tracks;
 use backcut_systems::{AdamW, Decay, Optimizer, Schedule};
-use backcut_systems::{Flag, Quantity, Settings, SettingsError, WINDOW};
+use backcut_systems::{Flag, Quantity, Recorded, Settings, SettingsError, WINDOW};
 
 use super::{Phase, Vessel, VesselConfig, VesselError, data};
 
@@ -50,6 +50,19 @@ impl Settings for VesselConfig {
     ];
 
     const UNWRITTEN: &'static [(&'static str, &'static str)] = &[("policy", "attention")];
+
+    const RECORDED: Option<Recorded> = Some(Recorded {
+        settings: &[
+            r#"{"data": {"ships": 6, "days": 6, "seed": 1}, "noise": 0.1, "window": 3,
+                "batch": 2, "preset": {"width": 8, "heads": 2, "observed": 4,
+                "predicted": 9, "key_points": 4}}"#,
+            r#"{"data": {"ships": 6, "days": 6, "seed": 1}, "phase": "pretrain",
+                "output": "velocity", "policy": "gru",
+                "batch": 2, "preset": {"width": 8, "heads": 2, "observed": 4,
+                "predicted": 9, "key_points": 4}}"#,
+        ],
+        hash: "35305ab7ce4e3b5de0d3f2a6edc605d26f635b990d26971e48623757ee631e72",
+    });
 
     type System = Vessel;
 

@@ -22,7 +22,43 @@ fn a_store_holds_what_was_put_in() {
     }
     let problem = FLEET.write(&out, &Rules::default(), 2).unwrap_err().to_string();
     assert!(problem.ends_with("holds a store already"), "{problem}");
-    assert!(!out.join("spill.tmp").exists());
+    let names = std::fs::read_dir(&out).unwrap().count();
+    assert_eq!(names, 3, "nothing but the store");
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link_and_no_empty_folder_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (victim, out) = (folder.path().join("victim"), folder.path().join("store"));
+    std::fs::write(&victim, "dear").unwrap();
+    std::fs::create_dir(&out).unwrap();
+    for name in ["spill.tmp", "tracks.tmp", "tracks.parquet"] {
+        std::os::unix::fs::symlink(&victim, out.join(name)).unwrap();
+    }
+    let problem = FLEET.write(&out, &Rules::default(), 2).unwrap_err().to_string();
+    assert!(problem.contains("tracks.parquet: it is a link"), "{problem}");
+    assert_eq!(std::fs::read(&victim).unwrap(), b"dear");
+    std::fs::remove_file(out.join("tracks.parquet")).unwrap();
+    FLEET.write(&out, &Rules::default(), 2).unwrap();
+    assert_eq!(std::fs::read(&victim).unwrap(), b"dear");
+    open(&out, Reserved::Included).unwrap();
+    let empty = file(folder.path(), "empty.csv", "");
+    let failed = tempfile::tempdir().unwrap();
+    import(failed.path(), &[empty], Rules::default()).unwrap_err();
+    assert_eq!(std::fs::read_dir(failed.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn two_imports_do_not_mix_in_one_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("store");
+    let first = store::StoreWriter::create(&out, &Rules::default()).unwrap();
+    let problem = FLEET.write(&out, &Rules::default(), 2).unwrap_err().to_string();
+    assert!(problem.ends_with("another import writes there"), "{problem}");
+    drop(first);
+    FLEET.write(&out, &Rules::default(), 2).unwrap();
 }
 
 #[test]

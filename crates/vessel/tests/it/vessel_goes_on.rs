@@ -20,7 +20,7 @@ fn vessel(phase: Phase) -> VesselConfig {
 fn run(vessel: &VesselConfig, cut: Cut) -> ValidRun {
     let settings = serde_json::to_value(vessel).unwrap();
     let config = RunConfig {
-        system: SystemChoice { name: "vessel".into(), settings, data: None },
+        system: SystemChoice { name: "vessel".into(), settings, data: None, program: None },
         cut,
         seed: 3,
         stream: Stream::A,

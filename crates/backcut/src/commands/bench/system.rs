@@ -92,8 +92,8 @@ fn fill(system: &dyn System<f32>, update: u64, rollout: &mut Rollout<f32>) -> an
 
 pub fn measure(tools: Tools, built: &Built, rounds: usize) -> anyhow::Result<Timings> {
     let all = built.system();
-    let mut narrow = built.choice.clone();
-    narrow.settings["window"] = 1.into();
+    let one = serde_json::Map::from_iter([("window".to_owned(), 1.into())]);
+    let narrow = built.choice.changed(&one);
     let without_memory = tools.catalogue.build(&narrow).ok();
     let cuts = [Cut::FF, Cut::FD, Cut::F_SG, Cut::segments(8).context("8 is a length")?, Cut::KF];
     let mut trainers =

@@ -13,6 +13,7 @@ use crate::say::out;
 
 pub mod collect;
 mod commands;
+mod extend;
 pub mod freeze;
 mod plan;
 pub mod run;
@@ -47,6 +48,8 @@ enum Command {
     Freeze(freeze::Args),
     /// Change a frozen study, with a reason that stays in the ledger.
     Amend(freeze::AmendArgs),
+    /// Ask a frozen study's question of more sources, which are drawn; the study itself stays as it is.
+    Extend(extend::Args),
     /// Compute what is missing, here or on Slurm; safe to stop and to repeat.
     Run(run::Args),
     /// Compare the plan with the files; beside it, Slurm's queue.
@@ -76,6 +79,7 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
         Command::Freeze(args) => freeze::run(args, tools),
         Command::Amend(args) => freeze::amend(args, tools),
         Command::Run(args) if args.executor == run::Executor::Slurm => slurm::submit(args, tools),
+        Command::Extend(args) => extend::run(args, tools),
         Command::Run(args) => run::run(args, tools),
         Command::Status(args) => status::run(args, tools),
         Command::Watch(args) => watch::run(args, tools),

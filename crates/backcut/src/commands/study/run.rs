@@ -204,15 +204,18 @@ pub fn run_study(
     let tally = run_units(study, plan, store, tools, options, stop, &mut |event| view.hear(&event));
     view.end();
     let tally = tally.told()?;
-    let Tally { units, reused, computed, failed, blocked, left } = tally;
+    let Tally { units, reused, computed, elsewhere, failed, blocked, left } = tally;
     let mut words = format!(
         "{}: {}: {reused} were there, {computed} computed",
         study.name,
         counted(units, "unit")
     );
-    for (count, what) in
-        [(failed, "failed"), (blocked, "blocked by a failed start"), (left, "left")]
-    {
+    for (count, what) in [
+        (elsewhere, "by others"),
+        (failed, "failed"),
+        (blocked, "blocked by a failed start"),
+        (left, "left"),
+    ] {
         if count > 0 {
             words += &format!(", {count} {what}");
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use backcut_study::replay::{CameOut, Depth};
 use backcut_study::{Store, Tools, replay, verify};
 
@@ -102,13 +102,13 @@ pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
     }
     let store = Store::new(&args.dir);
     let units = replay::sample(&store, args.sample, args.seed).told()?;
-    let scratch = std::env::temp_dir().join(format!("backcut-replay-{}", std::process::id()));
     let depth = if args.deep { Depth::Deep } else { Depth::Kept };
     let (mut same, mut within, mut impossible) = (0, 0, 0);
     for unit in &units {
-        let replayed = replay::replay(&store, unit, tools, &scratch, depth);
-        let _ = std::fs::remove_dir_all(&scratch); // scratch is scratch
-        let replayed = replayed.told()?;
+        // Nobody can foresee it or put a saved state there, nor did a killed replay leave one.
+        let scratch = tempfile::Builder::new().prefix("backcut-replay-").tempdir();
+        let scratch = scratch.context("cannot make a folder for temporary files")?;
+        let replayed = replay::replay(&store, unit, tools, scratch.path(), depth).told()?;
         let words = match &replayed.outcome {
             Ok(CameOut::Same) => {
                 same += 1;
@@ -133,5 +133,7 @@ pub fn replay(args: &ReplayArgs, tools: Tools) -> Result<Verdict> {
     if impossible > 0 {
         outln!("{impossible} were declared impossible to replay: nothing is known of them")?;
     }
-    Ok(if same + within + impossible == units.len() { Verdict::Fine } else { Verdict::Failed })
+    // A verdict on nothing would be none.
+    let is_fine = same + within > 0 && same + within + impossible == units.len();
+    Ok(if is_fine { Verdict::Fine } else { Verdict::Failed })
 }

@@ -42,9 +42,19 @@ impl Results {
         if studies.is_empty() {
             return Err(ReportError::NoStudies { path: folder.to_owned() });
         }
+        let mut ledger = Ledger::open(&folder.join("ledger.jsonl"))?;
+        if let (None, Some(above)) = (&ledger, folder.parent()) {
+            // Of the folder of a single study it lies one level up.
+            let is_single = folder.join("about.json").exists();
+            ledger =
+                is_single.then(|| Ledger::open(&above.join("ledger.jsonl"))).transpose()?.flatten();
+        }
+        if ledger.is_none() {
+            studies.values_mut().for_each(Study::without_ledger);
+        }
         Ok(Self {
             studies,
-            ledger: Ledger::open(&folder.join("ledger.jsonl"))?,
+            ledger,
             freezes: read::rows(folder, names::FREEZES)?,
             answers: Mutex::default(),
         })

@@ -248,6 +248,13 @@ pub(super) fn holds_a_study(folder: &Path) -> bool {
 }
 
 impl Study {
+    /// Says of every row that claims something that nothing here can show it.
+    pub(super) fn without_ledger(&mut self) {
+        for row in self.analysis.iter_mut().filter(|row| row.status.status > Status::Descriptive) {
+            row.why = format!("not verified here, no ledger lies with these tables; {}", row.why);
+        }
+    }
+
     pub(super) fn open(name: String, folder: &Path) -> Result<Self, ReportError> {
         let mut observations = folder::observations(folder)?.unwrap_or_default();
         let ends = ends(&observations).map_err(|problem| {

@@ -81,6 +81,11 @@ impl AnalyticConfig {
 impl Settings for AnalyticConfig {
     const NAME: &'static str = "analytic";
 
+    const RECORDED: Option<Recorded> = Some(Recorded {
+        settings: &[r#"{"steps": 4, "batch": 3}"#],
+        hash: "700682ce56db619c5314fca0ee292896904987e9e5b3f93daa368f9f1cefc29e",
+    });
+
     type System = Analytic;
 
     fn build(&mut self) -> Result<Analytic, SettingsError> {
