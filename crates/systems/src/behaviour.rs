@@ -29,16 +29,6 @@ pub struct Behaviour {
     pub panel: Hash,
 }
 
-/// What a system did before behaviours entered identities, for kinds that have results from then: while it
-/// does the same, they keep their names, and afterwards what it does is part of them.
-#[derive(Clone, Copy, Debug)]
-pub struct Recorded {
-    /// Settings, as JSON, that between them reach all of its code.
-    pub settings: &'static [&'static str],
-    /// [`Hash`] of the behaviours under them, one after the other.
-    pub hash: &'static str,
-}
-
 /// The keys whose batches are looked at.
 const KEYS: [BatchKey; 2] = [
     BatchKey { seed: 1, stream: Stream::A, update: 0 },

@@ -18,9 +18,9 @@ use backcut_text::Hinted as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::behaviour::{Behaviour, Recorded};
+use crate::behaviour::Behaviour;
 use crate::optimizer::Optimizer;
-use crate::settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError};
+use crate::settings::{BothPrecisions, Flag, Latent, Quantity, Recorded, Settings, SettingsError};
 use crate::system::System;
 
 /// Which system, and its settings: how files and identities name it.

@@ -20,10 +20,12 @@ pub mod quadrotor;
 mod settings;
 mod system;
 
-pub use behaviour::{Behaviour, Recorded};
+pub use behaviour::Behaviour;
 pub use catalogue::{Built, Catalogue, Outline, SystemChoice, change};
 pub use optimizer::{
     Adam, AdamW, Clip, Decay, Kind, Optimizer, ParameterGroup, Placed, Rule, Schedule, Sgd,
 };
-pub use settings::{BothPrecisions, Flag, Latent, Quantity, Settings, SettingsError, WINDOW};
+pub use settings::{
+    BothPrecisions, Flag, Latent, Quantity, Recorded, Settings, SettingsError, WINDOW,
+};
 pub use system::{BatchKey, Reference, SampleError, Stream, System};

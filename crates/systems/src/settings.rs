@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::behaviour::Recorded;
 use crate::optimizer::Optimizer;
 use crate::system::System;
 
@@ -60,6 +59,16 @@ pub const WINDOW: Flag = Flag {
     none: Some("all"),
     help: "Positions of memory that each layer reads, the current one included, or `all`",
 };
+
+/// What a system did before behaviours entered identities, for kinds that have results from then: while it
+/// does the same, they keep their names, and afterwards what it does is part of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded {
+    /// Settings, as JSON, that between them reach all of its code.
+    pub settings: &'static [&'static str],
+    /// The hash of the behaviours under them, one after the other.
+    pub hash: &'static str,
+}
 
 /// Settings that describe no system: what is wrong, and what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
