@@ -1,5 +1,5 @@
-//! The systems of the paper and of the vessel do what they did when their results were named by settings and
-//! data alone; those of the catalogue are held to that beside it.
+//! The systems of the paper and of the vessel do what they did when their results were named by
+//! settings and data alone; those of the catalogue are held to that beside it.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 

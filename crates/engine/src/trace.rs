@@ -141,8 +141,8 @@ impl Trace {
         carried.chain(named).any(|taken| taken == name)
     }
 
-    /// Lets several calls read the weights of one name. Without it a name that comes up again is a mistake:
-    /// two heads would be one.
+    /// Lets several calls read the weights of one name. Without it a name that comes up again is a
+    /// mistake: two heads would be one.
     pub fn share(&self, name: &str) {
         self.inner.borrow_mut().shared.push(name.to_owned());
     }
@@ -218,7 +218,9 @@ mod tests {
     fn weights_are_shared_by_those_who_say_so() {
         let twice = |shared: &[&str]| {
             let t = Trace::new();
-            shared.iter().for_each(|name| t.share(name));
+            for name in shared {
+                t.share(name);
+            }
             let x = t.state("x", 2);
             let [one, other] = [x, x.square()].map(|x| t.linear("head", x, 2));
             t.next("x", t.layer_norm("head.norm", one + other));

@@ -24,7 +24,8 @@ pub fn place(path: &Path, mark: &str, bytes: &[u8]) -> io::Result<()> {
     place_with(path, mark, |mut file| file.write_all(bytes).map(|()| file))
 }
 
-/// The same with whatever `write` puts into the file, which it hands back: for what is not in memory at once.
+/// The same with whatever `write` puts into the file, which it hands back: for what is not in
+/// memory at once.
 pub fn place_with<E: From<io::Error>>(
     path: &Path,
     mark: &str,

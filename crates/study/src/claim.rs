@@ -229,8 +229,8 @@ impl Claims {
         serde_json::to_vec(&Content { owner: self.owner.clone(), beat }).unwrap_or_default()
     }
 
-    /// Whether a unit that was claimed here still is. Whoever slept through the patience of others finds
-    /// that it is theirs.
+    /// Whether a unit that was claimed here still is. Whoever slept through the patience of others
+    /// finds that it is theirs.
     pub(crate) fn holds(&self, id: &UnitId) -> bool {
         let content = backcut_files::read(&self.path(id)).ok();
         let content = content.and_then(|bytes| serde_json::from_slice::<Content>(&bytes).ok());

@@ -214,8 +214,8 @@ fn propose(
     Ok(frozen)
 }
 
-/// Refuses a study whose own units are there already, from a run that knew nothing of it: a table would
-/// take back what was granted here.
+/// Refuses a study whose own units are there already, from a run that knew nothing of it: a table
+/// would take back what was granted here.
 fn refuse_older(
     proposed: &Frozen,
     ledger: &Ledger,

@@ -127,7 +127,8 @@ fn words(command: &[String]) -> String {
 
 /// A file whose last change is younger is read again.
 const SETTLED: Duration = Duration::from_secs(2);
-/// A file up to this length is read again every time: its content alone says whether it has changed.
+/// A file up to this length is read again every time: its content alone says whether it has
+/// changed.
 const SHORT: u64 = 1 << 20;
 
 /// What a long file looked like when it was hashed last.
@@ -136,8 +137,8 @@ struct Hashed {
     hash: String,
 }
 
-/// Which file it is, how long, and when its content and its entry last changed: whoever puts the first time
-/// back changes the second.
+/// Which file it is, how long, and when its content and its entry last changed: whoever puts the
+/// first time back changes the second.
 #[derive(PartialEq)]
 struct Looks([u64; 2], u64, SystemTime, [i64; 2]);
 

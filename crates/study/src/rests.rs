@@ -1,5 +1,5 @@
-//! What a row on results of programs rests on, beside the ledger. Of a system everything that decides is in a
-//! unit's name and comes out again bit by bit; of a program only what was declared.
+//! What a row on results of programs rests on, beside the ledger. Of a system everything that
+//! decides is in a unit's name and comes out again bit by bit; of a program only what was declared.
 
 use std::collections::{BTreeMap, BTreeSet};
 

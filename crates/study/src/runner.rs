@@ -259,7 +259,8 @@ impl Shared<'_> {
             }
         };
         let ended = execute(&context, &definition, keep, &progress);
-        // A process that was stopped and goes on may find its unit taken over, or done: it is theirs.
+        // A process that was stopped and goes on may find its unit taken over, or done: it is
+        // theirs.
         if !self.claims.holds(&id) {
             return Ok(UnitStage::Held);
         }

@@ -256,7 +256,8 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     backcut_files::place(path, mark(), bytes).map_err(StudyError::io(path))
 }
 
-/// Makes a folder for what will stand at `path` once it is whole, under a name that only its maker knows.
+/// Makes a folder for what will stand at `path` once it is whole, under a name that only its maker
+/// knows.
 pub(crate) fn beginning(path: &Path) -> Result<PathBuf, StudyError> {
     let above = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(above).map_err(StudyError::io(above))?;

@@ -43,7 +43,8 @@ fn a_clock_that_was_set_back_changes_no_status() {
     assert!(verified.notes.iter().any(|n| n.contains("the line above's")), "{:?}", verified.notes);
 }
 
-/// What a runner meets that was stopped for longer than others are patient: its unit is somebody else's.
+/// What a runner meets that was stopped for longer than others are patient: its unit is somebody
+/// else's.
 #[test]
 fn a_unit_that_was_taken_over_is_left_to_who_took_it() {
     use std::time::Duration;

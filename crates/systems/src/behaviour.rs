@@ -1,8 +1,8 @@
 //! What a system does, so that results of a changed one are not taken for its own.
 //!
-//! Settings say what was asked for. What the code makes of them is its compiled step, the batches that its
-//! sampler draws and the errors that it reads off. All of it is the same on every machine and code path:
-//! numbers count as training sees them, in single precision.
+//! Settings say what was asked for. What the code makes of them is its compiled step, the batches
+//! that its sampler draws and the errors that it reads off. All of it is the same on every machine
+//! and code path: numbers count as training sees them, in single precision.
 
 use std::fmt::Write as _;
 
@@ -38,7 +38,8 @@ const KEYS: [BatchKey; 2] = [
 const NEVER_DRAWN: f32 = 1.234_567_9e17;
 
 impl Behaviour {
-    /// Looks at a system; an error if it cannot be trained: no loss, or an input that its sampler never writes.
+    /// Looks at a system; an error if it cannot be trained: no loss, or an input that its sampler
+    /// never writes.
     pub fn of(system: &dyn System<f32>) -> Result<Self, SettingsError> {
         let program = system.program();
         if program.loss_site().is_none() {
@@ -69,7 +70,8 @@ impl Behaviour {
         let words: Vec<&str> = parts.iter().filter(|p| !p.0).map(|p| p.1).collect();
         match &words[..] {
             [] if self.panel == other.panel => String::new(),
-            [] => "its panel, or how it reads errors off".to_owned(), // else they follow from the rest
+            // Where something else differs, the errors follow from it.
+            [] => "its panel, or how it reads errors off".to_owned(),
             words => words.join(", "),
         }
     }

@@ -352,8 +352,8 @@ impl Catalogue {
         Ok(built)
     }
 
-    /// The system that a state or a result is one of: it does what it did then, or it is refused. Of a kind
-    /// without a record nobody can tell that of states that do not say it.
+    /// The system that a state or a result is one of: it does what it did then, or it is refused.
+    /// Of a kind without a record nobody can tell that of states that do not say it.
     pub fn restore(&self, choice: &SystemChoice) -> Result<Arc<Built>, SettingsError> {
         let built = self.build(choice)?;
         let is_told = choice.program.is_some() || self.entry(&choice.name)?.has_record;

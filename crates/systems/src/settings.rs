@@ -60,8 +60,8 @@ pub const WINDOW: Flag = Flag {
     help: "Positions of memory that each layer reads, the current one included, or `all`",
 };
 
-/// What a system did before behaviours entered identities, for kinds that have results from then: while it
-/// does the same, they keep their names, and afterwards what it does is part of them.
+/// What a system did before behaviours entered identities, for kinds that have results from then:
+/// while it does the same, they keep their names, and afterwards what it does is part of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded {
     /// Settings, as JSON, that between them reach all of its code.
@@ -120,7 +120,8 @@ pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'stat
     /// have them: the key (`policy.mixer`) and the value that is left out, as text or as JSON writes it.
     const UNWRITTEN: &'static [(&'static str, &'static str)] = &[];
 
-    /// What it did when results named it by settings and data alone; without results from then, none.
+    /// What it did when results named it by settings and data alone; without results from then,
+    /// none.
     const RECORDED: Option<Recorded> = None;
 
     /// What it builds.

@@ -22,8 +22,8 @@ pub fn backcut(args: &[&str]) -> Seen {
     }
 }
 
-/// A program beside the binary. `cargo test` has built it with the rest of the workspace; if a single test
-/// was asked for, it is built now.
+/// A program beside the binary. `cargo test` has built it with the rest of the workspace; if a
+/// single test was asked for, it is built now.
 pub fn example(name: &str) -> PathBuf {
     let binary = PathBuf::from(assert_cmd::cargo::cargo_bin!("backcut"));
     let folder = binary.parent().unwrap();

@@ -1,4 +1,5 @@
-//! A program as it was written down: what it does, and nothing of where it lies or how fast it runs.
+//! A program as it was written down: what it does, and nothing of where it lies or how fast it
+//! runs.
 
 use std::fmt::Write as _;
 
@@ -23,7 +24,8 @@ impl Program {
         let mut line = |text: String| {
             for token in text.split_inclusive([' ', ',', '[', ']', '(', ')']) {
                 let word = token.trim_end_matches([' ', ',', '[', ']', '(', ')']);
-                // `Debug` writes a float with a point, an exponent or in letters, so it is no integer.
+                // `Debug` writes a float with a point, an exponent or in letters, so it is no
+                // integer.
                 match word.parse::<f64>() {
                     Ok(number) if word.parse::<i128>().is_err() => {
                         constants.push(number);

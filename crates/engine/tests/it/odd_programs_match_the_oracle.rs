@@ -252,7 +252,9 @@ fn carried_values_that_coincide() {
 #[test]
 fn parameters_that_coincide() {
     let t = Trace::new();
-    ["w", "v", "norm"].into_iter().for_each(|name| t.share(name));
+    for name in ["w", "v", "norm"] {
+        t.share(name);
+    }
     let points = t.condition_input("points", 3, 4);
     let (body, x) = (t.state("body", 4), t.input("x", 4));
     let condition = t.layer_norm("norm", t.linear("w", points, 4));

@@ -20,12 +20,13 @@
 //! of no result on the study's sources. Otherwise it is *post hoc*. A contrast that predicts nothing,
 //! or asks for no more, is *descriptive*. A study gets what it asks for if that is less.
 //!
-//! A result carries the ledger's head at the time it ran. Whoever computed it honestly could not have
-//! known that hash earlier; but a head is text, and a text can be rewritten. Where the entry itself drew
-//! the sources ([`crate::ledger::Draw`]) nothing has to be believed: such a contrast is confirmatory *by construction*.
-//! That is granted place by place: each lies on a source that this very entry drew, with a result of its own. Where
-//! one result stands for several sources, they are no sample of it.
-//! That an unwelcome ledger was not thrown away and begun again is more than any ledger can show.
+//! A result carries the ledger's head at the time it ran. Whoever computed it honestly could not
+//! have known that hash earlier; but a head is text, and a text can be rewritten. Where the entry
+//! itself drew the sources ([`crate::ledger::Draw`]) nothing has to be believed: such a contrast is
+//! confirmatory *by construction*. That is granted place by place: each lies on a source that this
+//! very entry drew, with a result of its own. Where one result stands for several sources, they are
+//! no sample of it. That an unwelcome ledger was not thrown away and begun again is more than any
+//! ledger can show.
 
 use crate::ledger::Ledger;
 use crate::ledger::entry::{Contrast, Frozen};

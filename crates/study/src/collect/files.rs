@@ -67,8 +67,8 @@ impl Files {
     }
 }
 
-/// Writes tables into a folder, all at once, with their SHA-256 in `SHA256SUMS`; one level up, beside the tables of
-/// other studies, the ledger and what became of everything that it froze.
+/// Writes tables into a folder, all at once, with their SHA-256 in `SHA256SUMS`; one level up,
+/// beside the tables of other studies, the ledger and what became of everything that it froze.
 pub fn write(
     tables: &Tables,
     about: &Json,
@@ -101,8 +101,9 @@ pub fn write(
 /// What one file of checksums is called.
 const SUMS: &str = "SHA256SUMS";
 
-/// Puts a folder of tables in the place of an earlier one, whose tables would be out of date. Whatever else
-/// lies there goes along. A kill leaves the one, the other, or neither, and never half of one.
+/// Puts a folder of tables in the place of an earlier one, whose tables would be out of date.
+/// Whatever else lies there goes along. A kill leaves the one, the other, or neither, and never
+/// half of one.
 fn take_place(fresh: &Path, folder: &Path) -> Result<(), StudyError> {
     let above = folder.parent().unwrap_or(Path::new("."));
     for path in [folder, above] {

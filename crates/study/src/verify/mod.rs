@@ -71,8 +71,8 @@ struct Folder<'a> {
     ledger: Option<&'a Ledger>,
     /// Units with a record.
     here: BTreeSet<Hash>,
-    /// The canonical forms of studies, by name: as they were noted, with the words for their error, and else as
-    /// they were frozen.
+    /// The canonical forms of studies, by name: as they were noted, with the words for their error,
+    /// and else as they were frozen.
     studies: BTreeMap<String, (String, Option<ErrorWords>)>,
 }
 

@@ -147,7 +147,8 @@ fn verify_study(
     }
 }
 
-/// Tables that nothing here freezes may describe, and no more: whoever made them could write any status.
+/// Tables that nothing here freezes may describe, and no more: whoever made them could write any
+/// status.
 fn claim_nothing(path: &Path, folder: &Folder, verified: &mut Verified) -> Result<(), StudyError> {
     let rows: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
     if let Some(row) = rows.iter().find(|row| row.status.status > Status::Descriptive) {
@@ -366,8 +367,8 @@ pub(super) fn verify_freezes(above: &Path, folder: &Store, verified: &mut Verifi
         let planned = BTreeMap::new();
         let here = freezes(&beside, &Beside { recorded: None, tables: above, planned: &planned });
         let but_fate = |row: &FreezeRow| FreezeRow { fate: String::new(), ..row.clone() };
-        // What was collected stays so; what was not may have been run since. A collection that was killed
-        // leaves the list of the one before.
+        // What was collected stays so; what was not may have been run since. A collection that was
+        // killed leaves the list of the one before.
         let is_told = |(there, here): (&FreezeRow, &FreezeRow)| {
             here.fate != "collected" || there.fate.starts_with("collected")
         };

@@ -1,4 +1,5 @@
-//! What a system does is part of its identity: a change of its code gives another system, and says where.
+//! What a system does is part of its identity: a change of its code gives another system, and says
+//! where.
 
 use std::sync::Arc;
 

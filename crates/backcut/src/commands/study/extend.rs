@@ -1,8 +1,8 @@
 //! `backcut study extend`: more sources for a frozen study, as a study of its own.
 //!
-//! An amendment could only be post hoc: whoever asks for more sources has seen the first ones. So the
-//! first study stays what it is, and the extension draws its own sources by its own entry: the same arms,
-//! conditions and predictions, asked once more of sources that nobody has seen.
+//! An amendment could only be post hoc: whoever asks for more sources has seen the first ones. So
+//! the first study stays what it is, and the extension draws its own sources by its own entry: the
+//! same arms, conditions and predictions, asked once more of sources that nobody has seen.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -51,7 +51,8 @@ pub fn run(args: &Args, tools: Tools) -> Result<Verdict> {
     let like = file.file_name().unwrap_or_default().to_string_lossy();
     let title = format!("{} ({} more sources)", study.title, args.sources);
     let text = format!(
-        "# The same question, asked of more sources. Its entry draws them; study {first} stays as it is.\n\
+        "# The same question, asked of more sources, which its entry draws.\n\
+         # Study {first} stays as it is.\n\
          like = [{like:?}]\nname = {name:?}\ntitle = {title:?}\n\n[sources]\ndraw = {}\n",
         args.sources
     );

@@ -48,7 +48,8 @@ enum Command {
     Freeze(freeze::Args),
     /// Change a frozen study, with a reason that stays in the ledger.
     Amend(freeze::AmendArgs),
-    /// Ask a frozen study's question of more sources, which are drawn; the study itself stays as it is.
+    /// Ask a frozen study's question of more sources, which are drawn; the study itself stays as it
+    /// is.
     Extend(extend::Args),
     /// Compute what is missing, here or on Slurm; safe to stop and to repeat.
     Run(run::Args),
