@@ -9,7 +9,7 @@ use backcut_text::Hinted;
 use serde::{Deserialize, Serialize};
 
 use super::{ACTION_PRICE, DECAY, PANEL_ROWS, SPREADS};
-use backcut_systems::{BatchKey, Quantity, SampleError, Settings, SettingsError, System};
+use backcut_systems::{BatchKey, Quantity, Recorded, SampleError, Settings, SettingsError, System};
 
 /// Seed of the panel: the same for all sources.
 const PANEL_SEED: u64 = 0;
