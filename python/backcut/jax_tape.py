@@ -257,6 +257,8 @@ class Tape:
             self.edges.marks.append(name)
 
     def _noted(self, name: str, tree: Any, t: Any) -> Any:
+        if not any(edge.is_number(x) for x in jax.tree_util.tree_leaves(tree)):
+            return tree
         if self._places is not None:
             return edge.noted(tree, _at(self._places[name], t, self.steps, before=0.0, beyond=0.0), False)
         self._mark(name)

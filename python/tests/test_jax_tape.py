@@ -114,7 +114,7 @@ def leaky(which):
     def loss(params, tape):
         def step(pair, t):
             h, c = pair
-            x = tape.taken("x", jnp.sin(t + jnp.arange(3.0)), t)
+            x = tape.taken("x", jnp.sin(t + jnp.arange(3.0)), tape.taken("t", t, t))
             h = tape.carry("h", h, t - 1)
             c = tape.carry("c", c, t - 1) if which == "both" else c
             i, f, o, g = jnp.split(jnp.concatenate([x, h]) @ params["w"], 4)
