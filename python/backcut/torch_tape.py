@@ -64,14 +64,19 @@ class Tape:
     def steps(self, count: int) -> Iterator[int]:
         """Counts steps, and notes where each of them begins: then it can be told which credit passes by edges that
         nobody declared, and steps need no number."""
-        for t in range(count):
-            self.marks.begin(t)
-            yield t
-        self.marks.end()
+        try:
+            for t in range(count):
+                self.marks.begin(t)
+                yield t
+        finally:  # a loop may be left early
+            self.marks.end()
 
-    def step(self, t: int) -> None:
-        """Says that step `t` begins here, where `steps` is no loop for you."""
-        self.marks.begin(t)
+    def step(self, t: int | None) -> None:
+        """Says that step `t` begins here, where `steps` is no loop for you; `None` after the last one."""
+        if t is None:
+            self.marks.end()
+        else:
+            self.marks.begin(t)
 
     def loss(self, value: torch.Tensor, t: int | None = None) -> torch.Tensor:
         """Notes a step's loss. Then running totals are none of the ways by which credit reaches earlier steps."""
@@ -83,7 +88,7 @@ class Tape:
 
         What step `t` itself still reads, it reads before this.
         """
-        t = self.marks.step if t is None and self.marks.step is not None else self._step(t)
+        t = self._step(t)
         if isinstance(h, torch.Tensor):
             return self._edge(h, Kind.CARRIED, (name, t, None, False))
         return mapped(h, name, lambda x, leaf: self._edge(x, Kind.CARRIED, (leaf, t, None, False)))

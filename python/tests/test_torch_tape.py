@@ -303,3 +303,19 @@ def test_memory_that_any_later_step_reads():
             assert off(list(found[cut].values()), torch.autograd.grad(other, [w, u])) < 1e-14, cut
     with pytest.raises(backcut.Error, match="only store"):
         tape.gradients(loss, [w, u], ["SEG-2"])
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_loop_may_be_left_early(by_hand):
+    cell, tape, h, each = torch.nn.GRUCell(2, 3), Tape(), torch.zeros(1, 3), []
+    for t in range(9) if by_hand else tape.steps(9):
+        if by_hand:
+            tape.step(t)
+        h = cell(torch.ones(1, 2), h)
+        each.append((h**2).sum())
+        if t == 3:
+            break
+        h = tape.carry("h", h)
+    if by_hand:
+        tape.step(None)
+    assert str(tape.undeclared(torch.stack(each).mean(), cell)).startswith("not declared: nothing")
