@@ -218,9 +218,12 @@ class _Part:
         """Losses that read nothing, though others do."""
         if self.reads is None:
             return []
-        first = 0 if self.own.any() else 1
-        return [t for t in range(first, len(self.credit))
-                if not np.isnan(self.credit[t]).all() and not self.is_read[t].any()]
+        has_own = self.own.any()
+        # Where no loss reads its own step's state, one that reads nothing may stand where the forward starts anew:
+        # then later ones read the state of its step.
+        lives = lambda t: not has_own and t < self.is_read.shape[1] and self.is_read[:, t].any()
+        return [t for t in range(0 if has_own else 1, len(self.credit))
+                if not (np.isnan(self.credit[t]).all() or self.is_read[t].any() or lives(t))]
 
     @cached_property
     def lived(self) -> Any:
@@ -323,7 +326,7 @@ class _Part:
             return ""
         shown = ", ".join(str(t + self.start) for t in self.idle[:3]) + (", ..." if len(self.idle) > 3 else "")
         some = "the loss of step" if len(self.idle) == 1 else "losses of steps"
-        return f"; {some} {shown} read nothing (padding?)"
+        return f"; {some} {shown} {'reads' if len(self.idle) == 1 else 'read'} nothing (padding?)"
 
     def _faded(self, unread: Any) -> str | None:
         """Where credit had shrunk to the smallest numbers before it was zero."""

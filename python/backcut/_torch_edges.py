@@ -213,6 +213,10 @@ class _Move(Function):
         return x.index_select(0, moved.lanes.to(x.device)) * factors, 0
 
 
+# Where something asks what a graph would carry with its stops open (`reach`): the places that were passed so.
+asked_open: list[dict[str, None]] = []
+
+
 class Edge(Function):
     """The value itself. Its credit is what the plan leaves of it; where that is nothing, nothing is sent on."""
 
@@ -227,6 +231,9 @@ class Edge(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         record, crossing, serial = ctx.asked
         g, plan = grads[0], record.now()
+        if asked_open and plan is not None:
+            asked_open[-1].setdefault(f"the tape's cut of `{crossing[0]}`")
+            plan = None
         return (g if plan is None or g is None else plan.crossed(crossing, serial, g)), None, None, None
 
 
@@ -240,6 +247,9 @@ class Scaled(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        if asked_open:
+            asked_open[-1].setdefault(f"a share of {ctx.share:g}")
+            return grads[0], None
         return grads[0] * ctx.share, None
 
 

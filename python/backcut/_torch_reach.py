@@ -19,6 +19,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from ._backcut import Error
 from ._reach import Reach, Way
+from ._torch_edges import asked_open
 
 # Powers of two, so that what is scaled and scaled back keeps its bits.
 _SCALE = {torch.float64: 2.0**400, torch.float32: 2.0**80, torch.bfloat16: 2.0**80, torch.float16: 2.0**8}
@@ -289,6 +290,8 @@ class _Measured:
         self.counts = {**{name: len(noted) for name, noted in states.items()},
                        **{name: count for name, (_, _, count) in whole.items()}}
         self.smallest = max(torch.finfo(loss.dtype).smallest_normal for loss in losses.values())
+        self.asks_twice = stops.gates > 0 or any(
+            type(node).__name__ in ("ScaledBackward", "EdgeBackward") for node in self._nodes())
         # Steps are told apart by the first memory state that is noted in each.
         self.first = next((noted for name, noted in states.items() if name not in physical), [])
 
@@ -316,6 +319,9 @@ class _Measured:
         return Reach(credit, boundaries, constants, reads, taken, tuple(self.stops.passed), ways, self._weights(),
                      frozenset(physical), self.smallest)
 
+    def _nodes(self) -> list[Any]:
+        return _graph([loss.grad_fn for loss in self.losses.values() if loss.grad_fn is not None])
+
     def _align(self, tables: Any) -> None:
         """A state that was noted before the first step belongs to none."""
         for name, noted in self.states.items():
@@ -340,7 +346,7 @@ class _Measured:
                 # A stop at its own step's state, or after it, lies in the loss's head: what it takes is no memory.
                 self.stops.own = {(edge.node, edge.output_nr) for noted in self.states.values() if t < len(noted)
                                   for edge in noted[t].opened}
-                there = self._slopes(t, loss, ordered, self._until(t)) if self.stops.gates else here
+                there = self._slopes(t, loss, ordered, self._until(t)) if self.asks_twice else here
             for name in ordered:
                 for j in range(self.counts[name]):
                     closed, opened = here.get((name, j), {}), there.get((name, j), {})
@@ -400,6 +406,8 @@ class _Measured:
         return parts
 
     def _backward(self, t: int, loss: torch.Tensor, edges: list[GradientEdge], scale: float) -> list[Any]:
+        if self.stops.open_to >= 0:
+            asked_open.append(self.stops.passed)
         try:
             found = torch.autograd.grad(loss, edges, torch.full_like(loss, scale), retain_graph=True, allow_unused=True)
         except RuntimeError as error:
@@ -407,6 +415,8 @@ class _Measured:
                     "inside the block call backward(retain_graph=True), or not at all")
             said = str(error).partition("\n")[0]
             raise Error(f"the loss of step {t} can not be differentiated again: {said}\nhint: {hint}") from error
+        finally:
+            asked_open.clear()
         return [None if x is None else x.detach() for x in found]
 
     # What was not noted.
@@ -436,7 +446,7 @@ class _Measured:
         ends = [noted.at for noted in self.first]
         interval = lambda node: int(np.searchsorted(ends, node._sequence_nr(), side="left"))
         noted = self._noted_edges()
-        nodes = _graph([loss.grad_fn for loss in self.losses.values() if loss.grad_fn is not None])
+        nodes = self._nodes()
         is_leaf = lambda node: type(node).__name__ == "AccumulateGrad"
         below: dict[Any, bool] = {}     # whether a noted state lies upstream
         fresh: dict[Any, bool] = {}     # whether weights were used upstream on something that is no noted state
@@ -494,7 +504,7 @@ class _Measured:
         itself, or at what was made of it without weights."""
         noted = self._noted_edges()
         said = set()
-        for node in _graph([loss.grad_fn for loss in self.losses.values() if loss.grad_fn is not None]):
+        for node in self._nodes():
             if type(node).__name__ != "_StopBackward" or node.place not in self.stops.passed:
                 continue
             behind, todo, learns = set(), list(node.next_functions), False

@@ -120,6 +120,7 @@ def test_recurrent_ppos_loop(ends, words, checks):
         for loss in model.losses(torch.randn(STEPS, 5, 3), starts):
             r.loss(loss)
     assert all(r.result.verdict(name).words.startswith(words) for name in ("actor", "critic"))
+    assert "padding" not in r.result.words()
     assert passing(r.result) == checks
 
 
@@ -450,3 +451,28 @@ def test_a_loss_at_the_end_alone():
                 h = r.state("h", cell(x, h))
             r.loss((h**2).sum(), step=step)
         assert r.result.words().startswith(words)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_a_share_is_not_the_whole(share):
+    from backcut.torch import carry
+    cell, head, h = nn.GRUCell(3, 4), nn.Linear(4, 1), torch.zeros(2, 4)
+    with reach() as r:
+        r.watch(cell, "h")
+        for t, x in enumerate(torch.randn(STEPS, 2, 3)):
+            h = cell(x, h)
+            r.loss((head(h)**2).sum())
+            h = carry(f"F_A{share}", h, t)
+    assert r.result.words() == f"{share} of it at every crossing (F_A{share}) at `h`"
+    assert passing(r.result) == (["F_A0.5"] if share == 0.5 else [])
+
+
+@pytest.mark.parametrize("cut, words", [("FF", "full"), ("SEG-4", "SEG-4"), ("F_SG", "own step only (F_SG or FD)")])
+def test_a_tapes_cut_is_seen(cut, words):
+    cell, head, h, tape = nn.GRUCell(3, 4), nn.Linear(4, 1), torch.zeros(2, 4), backcut.torch.Tape(cut)
+    with reach() as r:
+        for t in tape.steps(STEPS):
+            h = r.state("h", cell(torch.randn(2, 3), h))
+            r.loss((head(h)**2).sum())
+            h = tape.carry("h", h)
+    assert r.result.words() == f"{words} at `h`"
