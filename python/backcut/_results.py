@@ -12,11 +12,11 @@ from ._backcut import Error
 from ._table import Table
 
 # Names, even where all of them look like numbers: 0.20 is another condition than 0.2.
-_NAMES = {"arm", "condition", "unit", "family", "contrast", "quantity", "part", "cut", "state", "note", "why"}
+_NAMES = {"arm", "condition", "unit", "family", "contrast", "quantity", "part", "of", "cut", "state", "note", "why"}
 
 
 class Results:
-    """The tables of one study: `analysis`, `endpoints`, `curves`, `units`, ... as attributes or by name.
+    """The tables of one study: `analysis`, `observations`, `units`, ... as attributes or by name.
 
     Nothing is judged here. A row's status is what the tables say; `backcut study verify` derives it again from
     the ledger. A file that is not the one that was collected is an error.

@@ -1,6 +1,6 @@
 //! Figures, tables and one self-contained page from folders of result tables.
 //!
-//! **Does**: reads what `backcut study collect` wrote (endpoints, curves, analyses, measurements, units) of any
+//! **Does**: reads what `backcut study collect` wrote (observations, analyses, units) of any
 //! study and makes drawings (SVG), tables (HTML, Markdown, LaTeX) and one HTML page without a single network request. The
 //! same inputs give the same bytes.
 //!
