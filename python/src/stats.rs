@@ -98,7 +98,8 @@ pub fn stats(
     let (report, title) = py
         .detach(|| {
             let contrasts = &family.params().contrasts;
-            let table = SourceTable::for_contrasts(&raw, &options.layout(), contrasts)?;
+            let cells: Vec<&str> = contrasts.iter().flat_map(Contrast::cells).collect();
+            let table = SourceTable::with_cells(&raw, &options.layout(), &cells)?;
             let judged = if options.drop_incomplete {
                 family.run_on_complete(&table)?.0
             } else {

@@ -12,7 +12,7 @@ use backcut_systems::Stream;
 use backcut_text::counted;
 use serde_json::Value;
 
-use crate::collect::Results;
+use crate::results::Results;
 use crate::study::Arm;
 
 /// What the advice compares with, and says so.

@@ -15,9 +15,9 @@ use backcut_stats::planning::{SampleSize, plan_noninferiority};
 use backcut_stats::two_sample::{kolmogorov_smirnov, permutation_of_means};
 use backcut_stats::{Contrast, DRAWS, FamilyParams, FamilyRow, SEED, SourceTable};
 
-use crate::collect::Results;
 use crate::file::ComparisonTable;
 use crate::memory::{Memory, commitments};
+use crate::results::Results;
 use crate::sample::is_of;
 use crate::study::StudyFamily;
 use crate::summary::Summary;

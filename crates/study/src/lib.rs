@@ -84,6 +84,7 @@ pub mod record;
 pub mod replay;
 mod resolve;
 mod rests;
+mod results;
 pub mod runner;
 pub mod sample;
 mod schedule;

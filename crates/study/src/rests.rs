@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use backcut_evidence::ledger::Sample;
 use backcut_files::Hash;
 
-use crate::collect::Results;
 use crate::program::{Program, Replay};
+use crate::results::Results;
 use crate::study::StudyFamily;
 
 impl Results<'_> {

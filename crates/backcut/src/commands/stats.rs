@@ -112,7 +112,8 @@ pub fn run(args: &Args) -> anyhow::Result<Verdict> {
     }
     let family = family.told_after("failed to ")?;
     let title = title(&args.files);
-    let table = table(args, &family.params().contrasts)?;
+    let cells: Vec<&str> = family.params().contrasts.iter().flat_map(Contrast::cells).collect();
+    let table = table(args, &cells)?;
     let judged = judge(args, &family, table).told_after("failed to ")?;
     if let Some(path) = &args.svg {
         write(path, backcut_page::report::forest(&judged.report, &title))?;
@@ -135,7 +136,7 @@ fn in_file(file: &Path) -> String {
 }
 
 /// The files as one table of sources.
-fn table(args: &Args, contrasts: &[Contrast]) -> anyhow::Result<SourceTable> {
+fn table(args: &Args, cells: &[&str]) -> anyhow::Result<SourceTable> {
     let layout = Layout {
         source: args.source.clone(),
         cluster: args.cluster.clone(),
@@ -162,7 +163,7 @@ fn table(args: &Args, contrasts: &[Contrast]) -> anyhow::Result<SourceTable> {
         tables.push(raw);
     }
     let table =
-        RawTable::join(tables).and_then(|raw| SourceTable::for_contrasts(&raw, &layout, contrasts));
+        RawTable::join(tables).and_then(|raw| SourceTable::with_cells(&raw, &layout, cells));
     let place = match args.files.as_slice() {
         [file] => in_file(file),
         _ => "failed to ".to_owned(),

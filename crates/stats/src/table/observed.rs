@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use super::RawTable;
-use crate::contrast::Contrast;
 
 /// The quantity of a cell that names none.
 const ERROR: &str = "error";
@@ -77,9 +76,9 @@ impl<'t> Asked<'t> {
     }
 }
 
-/// The entries of the cells that contrasts name, and of every error's last update; nothing for a
-/// table of another kind.
-pub(super) fn entries<'t>(raw: &'t RawTable, contrasts: &[Contrast]) -> Option<Vec<Entry<'t>>> {
+/// The entries of the named cells, and of every error's last update; nothing for a table
+/// of another kind.
+pub(super) fn entries<'t>(raw: &'t RawTable, cells: &[&str]) -> Option<Vec<Entry<'t>>> {
     let mut places = [0; COLUMNS.len()];
     for (place, name) in places.iter_mut().zip(COLUMNS) {
         *place = raw.header.iter().position(|column| column == name)?;
@@ -91,7 +90,7 @@ pub(super) fn entries<'t>(raw: &'t RawTable, contrasts: &[Contrast]) -> Option<V
     };
     let rows: Vec<Row<'t>> = raw.rows.iter().map(row).collect();
     let mut asked: BTreeMap<&str, Asked<'_>> = BTreeMap::new();
-    for cell in contrasts.iter().flat_map(Contrast::cells) {
+    for cell in cells {
         asked.insert(cell, Asked::new(cell));
     }
     let is_named =
@@ -145,8 +144,7 @@ mod tests {
     fn values(text: &str) -> Result<Vec<f64>, StatsError> {
         let contrast = Contrast::parse(text).unwrap();
         let raw = crate::table::RawTable::from_csv(TABLE.as_bytes()).unwrap();
-        let table =
-            SourceTable::for_contrasts(&raw, &Layout::default(), std::slice::from_ref(&contrast))?;
+        let table = SourceTable::with_cells(&raw, &Layout::default(), &contrast.cells())?;
         Ok(contrast.evaluate(&table)?.values)
     }
 

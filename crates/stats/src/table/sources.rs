@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{RawTable, observed};
-use crate::contrast::Contrast;
 use crate::error::StatsError;
 
 /// Which columns play which part; `None` means the customary names.
@@ -90,18 +89,14 @@ impl SourceTable {
 
     /// Reads a rectangle of text, long or wide by its header.
     pub fn from_raw(raw: &RawTable, layout: &Layout) -> Result<Self, StatsError> {
-        Self::for_contrasts(raw, layout, &[])
+        Self::with_cells(raw, layout, &[])
     }
 
-    /// The same, with the cells that some contrasts name: of a table of observations, which holds
-    /// more numbers than cells are made of, `[QUANTITY: ARM@CONDITION@UPDATE]` is one of them.
-    pub fn for_contrasts(
-        raw: &RawTable,
-        layout: &Layout,
-        contrasts: &[Contrast],
-    ) -> Result<Self, StatsError> {
+    /// The same, with the cells that somebody names: of a table of observations, which holds more
+    /// numbers than cells are made of, `[QUANTITY: ARM@CONDITION@UPDATE]` is one of them.
+    pub fn with_cells(raw: &RawTable, layout: &Layout, cells: &[&str]) -> Result<Self, StatsError> {
         let is_usual = *layout == Layout::default();
-        if let Some(entries) = is_usual.then(|| observed::entries(raw, contrasts)).flatten() {
+        if let Some(entries) = is_usual.then(|| observed::entries(raw, cells)).flatten() {
             let mut builder = Builder::default();
             for observed::Entry { line, source, cell, value } in entries {
                 let number = builder.place(source, line, None, None)?;

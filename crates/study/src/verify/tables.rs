@@ -12,10 +12,11 @@ use backcut_evidence::tables::rows::{AnalysisRow, FreezeRow, Observation};
 use serde_json::Value as Json;
 
 use super::{Folder, Verified};
-use crate::collect::{Files, RAN_AGAIN, Results};
+use crate::collect::Files;
 use crate::error::StudyError;
 use crate::freezes::{Beside, freezes};
 use crate::plan::Plan;
+use crate::results::{RAN_AGAIN, Results};
 use crate::store::{Store, list, read_table as read};
 use crate::study::{Study, draw_sources};
 

@@ -5,7 +5,9 @@
 //! looked up where it was trained, so that a figure does not depend on which of the two ways a
 //! collector chose.
 
-use super::{Results, SourceValues, Study};
+use std::collections::BTreeMap;
+
+use super::Results;
 
 /// One spelling for comparing conditions: a number has two decimals whatever was written (`0`,
 /// `0.2`, `c2/0.2`); other names are as they are.
@@ -24,26 +26,8 @@ pub fn canonical_condition(text: &str) -> String {
     }
 }
 
-impl Study {
-    /// The arms that have endpoints, in the order of their names.
-    pub fn arms(&self) -> Vec<&str> {
-        let mut arms: Vec<&str> = self.cells.keys().map(|(arm, _)| arm.as_str()).collect();
-        arms.dedup();
-        arms
-    }
-
-    /// The conditions that have endpoints, as the study spells them: numbers first, in their order.
-    pub fn conditions(&self) -> Vec<&str> {
-        in_order(self.endpoints().map(|row| row.condition.as_str()))
-    }
-
-    /// The values of a cell in this study's own tables.
-    pub(super) fn own(&self, arm: &str, condition: &str) -> Option<&SourceValues> {
-        self.cells
-            .get(&(arm.to_owned(), canonical_condition(condition)))
-            .filter(|cell| cell.values().any(Option::is_some))
-    }
-}
+/// Every source that was planned, with its value once the unit is done.
+pub type SourceValues = BTreeMap<String, Option<f64>>;
 
 /// Every name once, in the order of first appearance.
 pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {

@@ -7,8 +7,8 @@ mod read;
 mod study;
 
 pub use about::{Ledger, facts_of};
-pub use cells::{canonical_condition, distinct, in_order};
-pub use study::{Extra, Judged, SourceValues, Study};
+pub use cells::{SourceValues, canonical_condition, distinct, in_order};
+pub use study::{Extra, Judged, Study};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

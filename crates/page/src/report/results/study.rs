@@ -10,7 +10,7 @@ use backcut_evidence::tables::rows::{
 use backcut_evidence::tables::{Judgement, UnitState, folder, names};
 
 use super::about;
-use super::cells::{canonical_condition, distinct};
+use super::cells::{SourceValues, canonical_condition, distinct, in_order};
 use super::read;
 use crate::report::error::ReportError;
 
@@ -185,9 +185,6 @@ impl Extra {
     }
 }
 
-/// Every source that was planned, with its value once the unit is done.
-pub type SourceValues = BTreeMap<String, Option<f64>>;
-
 /// Arm and condition, in its one spelling, to sources and values.
 pub(super) type Cells = BTreeMap<(String, String), SourceValues>;
 
@@ -339,6 +336,27 @@ impl Study {
             }
         }
         states
+    }
+}
+
+impl Study {
+    /// The arms that have endpoints, in the order of their names.
+    pub fn arms(&self) -> Vec<&str> {
+        let mut arms: Vec<&str> = self.cells.keys().map(|(arm, _)| arm.as_str()).collect();
+        arms.dedup();
+        arms
+    }
+
+    /// The conditions that have endpoints, as the study spells them: numbers first, in their order.
+    pub fn conditions(&self) -> Vec<&str> {
+        in_order(self.endpoints().map(|row| row.condition.as_str()))
+    }
+
+    /// The values of a cell in this study's own tables.
+    pub(super) fn own(&self, arm: &str, condition: &str) -> Option<&SourceValues> {
+        self.cells
+            .get(&(arm.to_owned(), canonical_condition(condition)))
+            .filter(|cell| cell.values().any(Option::is_some))
     }
 }
 
