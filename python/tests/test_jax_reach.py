@@ -204,3 +204,36 @@ def test_looking_leaves_what_was_jitted_as_it_was():
     assert reach(losses).words() == "own step only (F_SG or FD) at `h`"
     wanted = jax.grad(lambda x: sum((jnp.tanh(jax.lax.stop_gradient(h) @ W + x)**2).sum() for h in [jnp.ones(3)]))(X[0])
     assert (jax.grad(lambda x: (cell(jnp.ones(3), x)**2).sum())(X[0]) == wanted).all()
+
+
+def test_a_scanned_module_that_is_reset_is_looked_into():
+    """A recurrent policy as flax code has it: `nn.scan` over a cell, a reset where an episode begins."""
+    nn = pytest.importorskip("flax.linen", reason="flax is not installed")
+
+    class Cell(nn.Module):
+        store: object
+
+        @nn.compact
+        def __call__(self, h, at):
+            x, first, t = at
+            h, _ = nn.GRUCell(features=4)(jnp.where(first[:, None], 0.0, h), x)
+            h = self.store("h", t, h)
+            return h, h
+
+    class Net(nn.Module):
+        store: object
+
+        @nn.compact
+        def __call__(self, x, first):
+            scan = nn.scan(Cell, variable_broadcast="params", split_rngs={"params": False}, in_axes=0)
+            return scan(self.store)(jnp.zeros((2, 4)), (x, first, jnp.arange(STEPS)))[1]
+    x = jnp.stack([X, -X], 1)
+    none = jnp.zeros((STEPS, 2), bool)
+    params = Net(lambda name, t, h: h).init(jax.random.PRNGKey(0), x, none)
+    look = lambda first: reach(lambda store: (Net(store).apply(params, x, first)**2).mean((1, 2)))
+    assert look(none).words() == "full at `h`"
+    found = look(none.at[5].set(True))
+    assert found.verdict("h").cut is None and "starts anew at step 5, as at an episode's end" in found.words()
+    for cut in ("SEG-7", "SEG-5", "FF"):
+        with pytest.raises(backcut.Error):
+            found.check(cut)
