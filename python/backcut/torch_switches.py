@@ -354,6 +354,9 @@ class switches(TorchFunctionMode):
                 if self.held is not None:
                     row["held"] = one.after - other.after
             rows.append(row)
+        asked = {id(arm.opened) for arm in self._arms.values()}
+        rows += [{"switch": f"open {switch}", "calls": switch.calls, "note": "reached after the first update alone"}
+                 for switch in self.switches if switch.reached and id(switch) not in asked]
         order = ["switch", "calls", "gradient", "cosine", "clipped", "update", "update cosine", "held", "note"]
         return Table.of_rows([name for name in order if any(name in row for row in rows)] or order[:4], rows)
 

@@ -1,4 +1,5 @@
 """Detaches of an unchanged training step as switches: found where they stand, and opened as if they were not there."""
+import contextlib
 import sys
 
 import backcut
@@ -189,3 +190,47 @@ def test_what_can_not_be_asked_is_refused():
         with pytest.raises(backcut.Error, match="once the block has ended"):
             _ = s.table
     assert "0 places" in repr(s)
+
+
+class Library(torch.nn.Module):
+    """What PyTorch's own layers do on the way: fused LSTM, attention, checkpointing, straight-through samples."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.embed, self.lstm = torch.nn.Embedding(5, 4), torch.nn.LSTM(4, 6, batch_first=True)
+        self.mix, self.out = torch.nn.MultiheadAttention(6, 2, batch_first=True), torch.nn.Linear(6, 3)
+        self.norm = torch.nn.BatchNorm1d(6)
+        self.register_buffer("average", torch.zeros(3))
+
+    def forward(self, x, state):
+        y, state = self.lstm(self.embed(x), state)
+        mixed, _ = self.mix(y, y, y)
+        z = torch.utils.checkpoint.checkpoint(lambda q: torch.tanh(self.out(q.detach() + q)), mixed, use_reentrant=False)
+        drawn = torch.nn.functional.gumbel_softmax(z.mean(1), hard=True)
+        with torch.no_grad():
+            self.average.lerp_(drawn.float().mean(0), 0.1)
+        loss = (z**2).mean() + (drawn * z.mean(1)).sum() + torch.nn.functional.dropout(z, 0.3).mean()
+        return loss + self.norm(y.mean(1)).var(), tuple(part.detach() for part in state)
+
+
+def test_layers_of_the_library_keep_every_bit():
+    def train(around):
+        model, state = Library(), None
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        with around(optimizer):
+            for _ in range(2):
+                optimizer.zero_grad()
+                with torch.autocast("cpu", torch.bfloat16):
+                    loss, state = model(torch.randint(0, 5, (7, 8)), state)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+                optimizer.step()
+        return model.state_dict()
+    found = []
+    plain = train(lambda optimizer: contextlib.nullcontext())
+    seen = train(lambda optimizer: found.append(switches(optimizer, clip=0.1)) or found[0])
+    assert all(torch.equal(plain[name], seen[name]) for name in plain)
+    inner, handed_on = found[0].table
+    assert inner["update cosine"] < 0.999 and inner["note"] is None
+    assert handed_on["note"] == "reached after the first update alone" and "2 places" in repr(found[0])
