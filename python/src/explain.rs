@@ -32,10 +32,12 @@ pub fn cut(name: &str) -> PyResult<String> {
             (Some(segment.map_or(1, std::num::NonZeroU32::get)), Some(0.0))
         }
         MemoryCredit::Scaled { alpha } => (Some(1), Some(alpha.get())),
-        MemoryCredit::Shifted { .. } | MemoryCredit::Random { .. } => return Err(engine_only(cut)),
+        MemoryCredit::Shifted { .. } | MemoryCredit::Random { .. } => {
+            return Err(engine_only(&cut));
+        }
     };
     if !cut.parts.is_empty() {
-        return Err(engine_only(cut));
+        return Err(engine_only(&cut));
     }
     let value = json!({
         "name": cut, "depth": depth, "segment": segment, "share": share, "meaning": cut.in_words(),
@@ -43,13 +45,14 @@ pub fn cut(name: &str) -> PyResult<String> {
     Ok(value.to_string())
 }
 
-/// What Python code cannot carry out by itself is never carried out in part.
-fn engine_only(cut: Cut) -> PyErr {
-    let what = format!(
-        "{cut} is drawn for every update, or names single edges: systems traced in Rust have it \
-         alone"
-    );
-    wrong(what, "as values there are FF, FD, F_SG, SEG-L and F_A, with F, K or K<k>")
+/// What a cut placed by hand cannot carry out is never carried out in part.
+fn engine_only(cut: &Cut) -> PyErr {
+    if cut.parts.is_empty() {
+        let what = format!("{cut} is drawn anew for every update, and nothing here draws");
+        return wrong(what, "replay it on a Tape, with draw=(seed, update)");
+    }
+    let what = format!("{cut} names single edges, and nothing here has a name");
+    wrong(what, "declare the edges on a Tape, and replay it there")
 }
 
 /// A small policy with one state and one attention layer: edges depend on nothing else.

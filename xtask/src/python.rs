@@ -1,7 +1,8 @@
 //! The Python package's tests: a virtual environment of their own, a wheel, pytest.
 //!
 //! The environment lies in the target folder and is used again. It sees what Python has installed
-//! already, so that PyTorch is tested where it is there; its size is not forced on anybody.
+//! already, so that PyTorch is tested where it is there. Its five gigabytes are not forced on
+//! anybody: it is installed where `CI` or `BACKCUT_TORCH` is set.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,6 +40,10 @@ pub fn test() -> Result<(), String> {
     };
     let requirements = package.join("tests/requirements.txt");
     run("install what the Python tests need", pip(&["-r"]).arg(&requirements))?;
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if is_set("CI") || is_set("BACKCUT_TORCH") {
+        run("install PyTorch", &mut pip(&["torch"]))?;
+    }
     let wheels = target.join("wheels");
     // Another version's wheel would be found beside the new one.
     let _ = std::fs::remove_dir_all(&wheels);
