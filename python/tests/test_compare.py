@@ -177,7 +177,7 @@ def test_gradients_that_do_not_fit_are_errors(arm, words):
 
 
 @pytest.mark.parametrize("optimizer, words", [
-    (backcut.Optimizer("lion", {"rate": 1}), "not known"),
+    (backcut.Optimizer("rmsprop", {"rate": 1}), "not known"),
     (backcut.Optimizer("adamw"), "needs a `rate`"),
     (backcut.Optimizer("sgd", {"rate": 1, "beta1": 1}), "no setting `beta1`"),
     (backcut.Optimizer("adam", {"rate": 1}, None, 0, [PARAMS, PARAMS]), "after 0 updates with 2 moments"),
