@@ -109,6 +109,8 @@ pub fn verify(root: &Path) -> Result<Verified, StudyError> {
     let mut folders = vec![root.to_owned()];
     for parent in [store.root().join("tables"), root.to_owned()] {
         let mut names = list(&parent)?;
+        // What a killed collection left is no table yet, or none any more.
+        names.retain(|name| target_of(name).is_none());
         names.sort_unstable();
         folders.extend(names.iter().map(|name| parent.join(name)).filter(|path| path.is_dir()));
     }

@@ -102,7 +102,9 @@ fn study_folders(folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        if path.is_dir() && study::holds_a_study(&path) {
+        // What a killed collection left is hidden, and is no study.
+        let is_hidden = path.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.'));
+        if !is_hidden && path.is_dir() && study::holds_a_study(&path) {
             folders.push(path);
         }
     }
