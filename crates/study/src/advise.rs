@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use backcut_engine::{Cut, MemoryCredit};
 use backcut_stats::{Bound, Contrast, FamilyParams, FamilyRow, SourceTable, Verdict};
 use backcut_systems::Stream;
 use backcut_text::counted;
@@ -187,12 +188,12 @@ fn nothing(why: &str) -> (String, Vec<(String, String)>) {
 /// What one arm's difference from FF says.
 fn difference(arm: &Arm, since: Option<u64>, full: &str, row: &FamilyRow) -> (String, String) {
     let from = since.map_or_else(String::new, |at| format!(" from update {at} on"));
-    let what = match (window(arm), arm.cut.to_string()) {
-        (Some(1), cut) if cut == "FF" => format!("Having no memory{from} (`{}`)", arm.name),
-        (Some(steps), cut) if cut == "FF" => {
+    let what = match (window(arm), arm.cut) {
+        (Some(1), cut) if cut == Cut::FF => format!("Having no memory{from} (`{}`)", arm.name),
+        (Some(steps), cut) if cut == Cut::FF => {
             format!("Seeing {steps} steps only{from} (`{}`)", arm.name)
         }
-        (_, cut) if cut == arm.name => format!("Training under {cut}{from}"),
+        (_, cut) if cut.to_string() == arm.name => format!("Training under {cut}{from}"),
         (_, cut) => format!("Training under {cut}{from} (`{}`)", arm.name),
     };
     let text = match row.verdict {
@@ -233,7 +234,9 @@ fn is_memoryless(arm: &Arm) -> bool {
 }
 
 fn segment(arm: &Arm) -> Option<u32> {
-    arm.cut.to_string().strip_prefix("SEG-")?.parse().ok()
+    let MemoryCredit::Stored { segment } = arm.cut.memory else { return None };
+    let length = segment?.get();
+    (Cut::segments(length) == Some(arm.cut)).then_some(length)
 }
 
 /// Every arm under FF with its full memory, with the arms that differ from it in cut or window
@@ -253,8 +256,7 @@ fn groups(arms: &[Arm]) -> Vec<Group<'_>> {
             && a.optimizer == b.optimizer
             && others_than_window(a) == others_than_window(b)
     };
-    let is_full =
-        |arm: &&Arm| arm.program.is_none() && arm.cut.to_string() == "FF" && window(arm).is_none();
+    let is_full = |arm: &&Arm| arm.program.is_none() && arm.cut == Cut::FF && window(arm).is_none();
     let mut groups: Vec<Group> = Vec::new();
     for full in arms.iter().filter(is_full) {
         let others: Vec<&Arm> =
@@ -324,7 +326,7 @@ fn untested(groups: &[Group]) -> Vec<Sentence> {
     if !arms().any(|arm| is_memoryless(arm)) {
         missing.push("what memory is worth here (an arm with window = 1)");
     }
-    if !arms().any(|arm| arm.cut.to_string() == "F_SG") {
+    if !arms().any(|arm| arm.cut == Cut::F_SG) {
         missing.push("what a cut at every step costs (F_SG)");
     }
     if !arms().any(|arm| segment(arm).is_some()) {
