@@ -1,4 +1,5 @@
-//! Options that choose a system's settings: `--set KEY=VALUE`, and the short forms that systems offer.
+//! Options that choose a system's settings: `--set KEY=VALUE`, and the short forms that systems
+//! offer.
 //!
 //! A command that flattens [`SettingArgs`] takes both. The short forms (`--noise 0.20` for
 //! `--set velocity=0.20`) belong to the systems, so they are added when the catalogue is known
@@ -119,7 +120,8 @@ impl clap::FromArgMatches for SettingArgs {
     }
 }
 
-/// Adds the systems' short forms to every command that takes `--set`, but for those that it has itself.
+/// Adds the systems' short forms to every command that takes `--set`, but for those that it has
+/// itself.
 pub fn offer_flags(mut command: Command, flags: &[Flag]) -> Command {
     if command.get_arguments().any(|arg| arg.get_id() == SET) {
         let longs: Vec<String> =

@@ -21,7 +21,8 @@ fn collected(text: &str) -> StudyFolder {
     desk
 }
 
-/// `collect` ends with 1 where a prediction is contradicted, which is not what these tests are about.
+/// `collect` ends with 1 where a prediction is contradicted, which is not what these tests are
+/// about.
 #[track_caller]
 fn collect(desk: &StudyFolder, study: &str) {
     let seen = desk.backcut(&format!("study collect {study}.toml --out out"));
@@ -82,7 +83,8 @@ fn the_cuts_of_two_arms_cannot_be_exchanged() {
 fn conditions_cannot_leave_a_star() {
     let slope = "[[families]]\nname = \"slope\"\nasks = \"confirmatory\"\n\
         contrasts = [\"R = slope([F_SG@*] - [FF@*]) > 0\"]\n";
-    let three = "\"0.00\" = { velocity = 0.0 }\n\"0.20\" = { velocity = 0.2 }\n\"0.30\" = { velocity = 0.3 }";
+    let three = "\"0.00\" = { velocity = 0.0 }\n\"0.20\" = { velocity = 0.2 }\n\"0.30\" = { \
+                 velocity = 0.3 }";
     let text = tiny("s", 20, slope).replace("\"0.20\" = { velocity = 0.2 }", three);
     let desk = collected(&text);
     assert_eq!(status(&desk, "s", "R").0, "confirmatory");
@@ -154,8 +156,8 @@ fn looking_more_often_under_another_name_does_not_make_a_result_new() {
 fn a_seen_measurement_is_known_with_one_more_setting_too() {
     let measured = |asks: &str| {
         format!(
-            "[[families]]\nname = \"masking\"\nasks = \"{asks}\"\nquantity = \"masking.change/w=1\"\n\
-             contrasts = [\"M = [F_SG@0.20] - [FF@0.20] < 0\"]\n"
+            "[[families]]\nname = \"masking\"\nasks = \"{asks}\"\nquantity = \
+             \"masking.change/w=1\"\ncontrasts = [\"M = [F_SG@0.20] - [FF@0.20] < 0\"]\n"
         )
     };
     let desk = collected(&tiny("s", 20, &format!("{MASKING}{}", measured("prespecified"))));
@@ -317,7 +319,8 @@ fn every_freeze_is_listed_and_opposite_predictions_are_named() {
     collect(&desk, "up");
     for said in [desk.fine("study verify out"), desk.fine("study verify out/tables")] {
         assert!(said.contains("freeze of up, 1 prediction: collected"), "{said}");
-        let line = "opposed on the same results: `cost: R` by `cost: R` of down; `cost: R` by `cost: R` of turned";
+        let line = "opposed on the same results: `cost: R` by `cost: R` of down; `cost: R` by \
+                    `cost: R` of turned";
         assert!(said.contains(line), "{said}");
         assert_eq!(said.matches("opposed").count(), 3, "{said}");
     }
@@ -336,7 +339,8 @@ fn every_freeze_is_listed_and_opposite_predictions_are_named() {
     assert!(page.contains("never run") && page.contains("never collected"), "the page lists them");
 }
 
-/// Frozen with two contrasts that share the level; one of them is dropped when the results are known.
+/// Frozen with two contrasts that share the level; one of them is dropped when the results are
+/// known.
 #[test]
 fn a_level_cannot_be_won_back_from_contrasts_that_are_dropped() {
     let two = family("confirmatory")

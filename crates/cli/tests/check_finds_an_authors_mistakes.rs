@@ -1,4 +1,5 @@
-//! `check --system` agrees with the oracle on every system there is, and names what an author got wrong.
+//! `check --system` agrees with the oracle on every system there is, and names what an author got
+//! wrong.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic
 
@@ -61,7 +62,8 @@ fn mistakes_are_named_with_step_and_row() {
         assert_eq!(code, Some(1), "{fault}\n{out}{err}");
         assert!(out.contains("wrong in broken") && out.contains(words), "{fault}\n{out}{err}");
     }
-    // A width that changes is found while the step is traced, with the line of the author's own file.
+    // A width that changes is found while the step is traced, with the line of the author's own
+    // file.
     let (code, out, err) = run(&program, "check --system broken --set fault=width");
     assert_eq!(code, Some(2), "{out}{err}");
     assert!(err.contains("`position`") && err.contains("broken-systems.rs"), "{err}");

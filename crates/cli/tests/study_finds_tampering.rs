@@ -107,8 +107,8 @@ fn a_forged_record_with_good_seals_is_found_by_a_replay() {
     let mut forged = Record::new(definition, outcome, head);
     (forged.files, forged.seconds) = (files, seconds);
     forged.save(&store).unwrap();
-    // Every hash is right, but the tables are not what it gives; collected again, only the computation
-    // itself can tell.
+    // Every hash is right, but the tables are not what it gives; collected again, only the
+    // computation itself can tell.
     let said = desk.ends(1, "study verify out");
     assert!(said.contains("observations.csv: line 5 is not what the records give"), "{said}");
     desk.backcut("study collect s.toml --out out");

@@ -6,10 +6,10 @@
 //! **Refuses**: to let a forward know the cut. Rolling takes no cut; what changes the forward is a
 //! [`ForwardSpec`], another type. A cut that a program cannot honour is an error, never a fallback.
 //!
-//! **One design decision.** Every memory cut is one rule (`credit`): what a query gives to an earlier position
-//! is *near* (weight and representation receive it), *far* (the weight alone, the representation a share) or
-//! dropped. `FF` is all near, `F_SG` all far, `SEG-L` near inside a segment. One path for all is what makes the
-//! identities between cuts hold bit by bit.
+//! **One design decision.** Every memory cut is one rule (`credit`): what a query gives to an
+//! earlier position is *near* (weight and representation receive it), *far* (the weight alone, the
+//! representation a share) or dropped. `FF` is all near, `F_SG` all far, `SEG-L` near inside a
+//! segment. One path for all is what makes the identities between cuts hold bit by bit.
 //!
 //! | where | what |
 //! | --- | --- |
@@ -50,6 +50,6 @@ pub use trace::{
     Carried, Init, Layout, Node, ParamId, Parameter, Scope, Site, Trace, TraceError, Var,
 };
 
-/// The compiler's optimisation level for this crate, in which the heavy code is compiled: `0` is a build
-/// that is some hundred times slower than it could be.
+/// The compiler's optimisation level for this crate, in which the heavy code is compiled: `0` is a
+/// build that is some hundred times slower than it could be.
 pub const OPT_LEVEL: &str = env!("BACKCUT_OPT_LEVEL");

@@ -133,7 +133,8 @@ impl Trace {
         }
     }
 
-    /// Whether an input, state, register or tap has the name: from outside they are asked for alike.
+    /// Whether an input, state, register or tap has the name: from outside they are asked for
+    /// alike.
     fn is_taken(&self, name: &str) -> bool {
         let inner = self.inner.borrow();
         let carried = inner.states.iter().chain(&inner.registers).map(|c| &c.name);
@@ -275,7 +276,8 @@ mod tests {
     }
 }
 
-/// A value of the step, whose methods stand with the instructions they record ([`ops`]): one row per trajectory, [`Var::width`] columns.
+/// A value of the step, whose methods stand with the instructions they record ([`ops`]): one row
+/// per trajectory, [`Var::width`] columns.
 #[derive(Clone, Copy)]
 pub struct Var<'t> {
     trace: &'t Trace,

@@ -1,17 +1,19 @@
 //! Files of users: read within bounds, put in place whole.
 //!
-//! **Does**: reads files whose paths somebody gave ([`read`], [`read_text`], [`open`]) and puts files
-//! where somebody wants them, whole or not at all ([`replace`], [`place`]). What every crate hashes, it
-//! hashes by what is defined here: [`canonical()`] JSON, SHA-256 as [`struct@Hash`]. A time in a record
-//! is a [`Utc`]; no clock is read.
+//! **Does**: reads files whose paths somebody gave ([`read`], [`read_text`], [`open`]) and puts
+//! files where somebody wants them, whole or not at all ([`replace`], [`place`]). What every crate
+//! hashes, it hashes by what is defined here: [`canonical()`] JSON, SHA-256 as [`struct@Hash`]. A
+//! time in a record is a [`Utc`]; no clock is read.
 //!
-//! **Refuses**: whatever is no regular file. A pipe would never end, `/dev/zero` would fill the memory,
-//! and a device that is "replaced" is lost to the machine. Nothing is written through a link either.
+//! **Refuses**: whatever is no regular file. A pipe would never end, `/dev/zero` would fill the
+//! memory, and a device that is "replaced" is lost to the machine. Nothing is written through a
+//! link either.
 //!
-//! **One design decision.** A file is written under a name that nobody can foresee, in the folder where it
-//! will stand, and renamed. A name that can be foreseen can be occupied: by a link to somebody else's
-//! file, or by another process that writes the same one. Such names still start with a dot and end in
-//! `.tmp` ([`target_of`]), so that whoever owns a folder can tell what a killed writer left there.
+//! **One design decision.** A file is written under a name that nobody can foresee, in the folder
+//! where it will stand, and renamed. A name that can be foreseen can be occupied: by a link to
+//! somebody else's file, or by another process that writes the same one. Such names still start
+//! with a dot and end in `.tmp` ([`target_of`]), so that whoever owns a folder can tell what a
+//! killed writer left there.
 //!
 //! ```
 //! let folder = tempfile::tempdir()?;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// The longest part of a file's name that its temporary name repeats: there is an end to names.
 const REPEATED: usize = 120;
 
-/// Puts `bytes` at `path`, whole or not at all, at whatever instant the process dies, and waits until
-/// the name is on the disk too.
+/// Puts `bytes` at `path`, whole or not at all, at whatever instant the process dies, and waits
+/// until the name is on the disk too.
 ///
 /// Only a regular file is replaced. A folder, a device, a pipe and a link are refused: what a link
 /// leads to may be somebody else's, and the link itself may be all that leads there.
@@ -18,8 +18,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(path)
 }
 
-/// The same without waiting for the name, which a power failure may forget. The temporary name carries
-/// `mark` (without a dot), so that others can tell whose it was.
+/// The same without waiting for the name, which a power failure may forget. The temporary name
+/// carries `mark` (without a dot), so that others can tell whose it was.
 pub fn place(path: &Path, mark: &str, bytes: &[u8]) -> io::Result<()> {
     place_with(path, mark, |mut file| file.write_all(bytes).map(|()| file))
 }
@@ -76,8 +76,8 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder_of(path))?.sync_all() } else { Ok(()) }
 }
 
-/// The name that a temporary file would have got, with what made it unique; `None` if `name` is not that
-/// of a temporary file.
+/// The name that a temporary file would have got, with what made it unique; `None` if `name` is not
+/// that of a temporary file.
 pub fn target_of(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(".tmp")
 }

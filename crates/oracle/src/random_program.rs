@@ -1,11 +1,12 @@
 //! Random programs that use every kind of edge, from a seed.
 //!
-//! Always: two or three layers with a cache each, a register read by a linear site and by arithmetic,
-//! a state in two parts that feeds the observation, a declared edge at the observation, layer norm, GELU,
-//! a parameter shared by two linear sites.
-//! Sometimes: a register read beside something else, a condition with set and cross-attention or recall,
-//! an attention that shares another's keys, a key that is its own value, a projection read outside its
-//! attention, learned positions, a second state. The dynamics contract and their terms are bounded, so values stay near one.
+//! Always: two or three layers with a cache each, a register read by a linear site and by
+//! arithmetic, a state in two parts that feeds the observation, a declared edge at the observation,
+//! layer norm, GELU, a parameter shared by two linear sites. Sometimes: a register read beside
+//! something else, a condition with set and cross-attention or recall, an attention that shares
+//! another's keys, a key that is its own value, a projection read outside its attention, learned
+//! positions, a second state. The dynamics contract and their terms are bounded, so values stay
+//! near one.
 
 use backcut_engine::ops::Op;
 use backcut_engine::{Init, Program, Trace, TraceError, Var};

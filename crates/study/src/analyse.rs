@@ -1,7 +1,7 @@
 //! From results to rows: every contrast of a study, judged, with the status that the ledger grants.
 //!
-//! A contrast that misses a source is not computed on the rest: its row says what is missing. No source
-//! is dropped without a word.
+//! A contrast that misses a source is not computed on the rest: its row says what is missing. No
+//! source is dropped without a word.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -91,8 +91,8 @@ fn analysis_row(
     }
 }
 
-/// A family's rows, or why there is none. A contrast without all its sources does not take the others
-/// of its family with it; the level is shared by as many as were planned all the same.
+/// A family's rows, or why there is none. A contrast without all its sources does not take the
+/// others of its family with it; the level is shared by as many as were planned all the same.
 fn judge(results: &Results, family: &StudyFamily) -> Vec<Result<FamilyRow, String>> {
     let all = &family.params.contrasts;
     let missing: Vec<Option<String>> = all

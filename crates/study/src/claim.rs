@@ -1,10 +1,10 @@
 //! Claims: who computes a unit, so that several processes and hosts can share a folder.
 //!
-//! A claim is a file made by atomic creation; it holds its owner and a beat that the owner counts up.
-//! A claim is stale when its owner is a process of this machine that has died, or when its beat has not
-//! changed for a while **as seen by the one who looks**, by a monotonic clock. No wall clock is compared,
-//! so hosts may disagree about the time and a clock may jump. Should two processes compute a unit after
-//! all, both write the same bytes.
+//! A claim is a file made by atomic creation; it holds its owner and a beat that the owner counts
+//! up. A claim is stale when its owner is a process of this machine that has died, or when its beat
+//! has not changed for a while **as seen by the one who looks**, by a monotonic clock. No wall
+//! clock is compared, so hosts may disagree about the time and a clock may jump. Should two
+//! processes compute a unit after all, both write the same bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -68,7 +68,8 @@ impl Owner {
             && began(process) != Some(began_at)
     }
 
-    /// `Some(true)` if it lives, `Some(false)` if it has died, `None` if that can not be told from here.
+    /// `Some(true)` if it lives, `Some(false)` if it has died, `None` if that can not be told from
+    /// here.
     pub fn lives(&self) -> Option<bool> {
         let here = machine();
         (!here.is_empty() && self.machine == here).then(|| began(self.process) == Some(self.began))
@@ -192,7 +193,8 @@ impl Claims {
         (since.elapsed() >= self.stale_after).then_some(who)
     }
 
-    /// Removes a claim that still reads as it was judged. A rename decides between several that try.
+    /// Removes a claim that still reads as it was judged. A rename decides between several that
+    /// try.
     fn remove_if(&self, path: &Path, judged: &[u8]) -> Result<bool, StudyError> {
         let unique = NEXT.fetch_add(1, Ordering::Relaxed);
         let aside = path.with_extension(format!("stale-{}-{unique}", self.owner.process));
@@ -245,7 +247,8 @@ impl Claims {
             let path = self.path(id);
             let ours = backcut_files::read(&path).is_ok_and(|b| b == self.content(*beat - 1));
             if ours {
-                // A beat that can not be written is a beat missed: others may take over, harmlessly.
+                // A beat that can not be written is a beat missed: others may take over,
+                // harmlessly.
                 let _ = fs::write(&path, self.content(*beat));
             }
         }
@@ -273,8 +276,8 @@ impl Claims {
         }
     }
 
-    /// What a claim says at one look: without watching, only a process of this machine is known dead;
-    /// others are judged by the file's age.
+    /// What a claim says at one look: without watching, only a process of this machine is known
+    /// dead; others are judged by the file's age.
     pub fn look(&self, id: &UnitId) -> Seen {
         let path = self.path(id);
         let Ok(bytes) = backcut_files::read(&path) else { return Seen::Free };

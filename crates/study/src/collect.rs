@@ -1,8 +1,8 @@
 //! From unit files to tidy tables, with missing and failed units as rows.
 //!
-//! What depends on the moment (seconds, the ledger's head) stands in `provenance.csv` and `about.json`;
-//! the other tables are a function of the definitions alone: however often a run was killed, they come
-//! out byte for byte the same.
+//! What depends on the moment (seconds, the ledger's head) stands in `provenance.csv` and
+//! `about.json`; the other tables are a function of the definitions alone: however often a run was
+//! killed, they come out byte for byte the same.
 
 mod files;
 

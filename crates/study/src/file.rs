@@ -24,7 +24,8 @@ pub struct StudyFile {
     /// One line for people.
     #[serde(default)]
     pub title: String,
-    /// Files, relative to this one, that say what this one does not: for each key the first that has it.
+    /// Files, relative to this one, that say what this one does not: for each key the first that
+    /// has it.
     #[serde(default)]
     pub like: Vec<String>,
     /// Longer remarks.
@@ -42,7 +43,8 @@ pub struct StudyFile {
     /// Conditions by label: settings of the system that the condition changes.
     #[serde(default)]
     pub conditions: IndexMap<String, Map<String, Value>>,
-    /// Updates between evaluations of the panel [default: 200]; the last update is always evaluated.
+    /// Updates between evaluations of the panel [default: 200]; the last update is always
+    /// evaluated.
     #[serde(default)]
     pub evaluate_every: Option<u64>,
     /// Arms by name.
@@ -63,7 +65,8 @@ pub struct StudyFile {
     /// Choices that could have been made otherwise: by factor and level, what the level changes.
     #[serde(default)]
     pub factors: Factors,
-    /// Universes by name, each with a level of every factor: all arms, measurements and families are repeated in each.
+    /// Universes by name, each with a level of every factor: all arms, measurements and families
+    /// are repeated in each.
     #[serde(default)]
     pub universes: IndexMap<String, Universe>,
 }
@@ -112,7 +115,8 @@ pub struct SystemTable {
     /// A program of your own that computes units, and its words: see docs/your-program.md.
     #[serde(default)]
     pub command: Option<Vec<String>>,
-    /// Files that decide what the command computes, relative to this one; those among its words are known.
+    /// Files that decide what the command computes, relative to this one; those among its words are
+    /// known.
     #[serde(default)]
     pub files: Vec<String>,
     /// Seconds after which the command is ended and its unit has failed [default: no limit].
@@ -142,7 +146,8 @@ pub struct Sources {
     pub count: Option<u64>,
     /// Or the seeds themselves.
     pub seeds: Option<Vec<u64>>,
-    /// Or how many the freezing entry draws by its hash, so that nobody could compute on them before.
+    /// Or how many the freezing entry draws by its hash, so that nobody could compute on them
+    /// before.
     pub draw: Option<u64>,
 }
 
@@ -162,7 +167,8 @@ pub struct ArmTable {
     pub from: Option<String>,
     /// The update of that arm at which it branches [default: its last].
     pub at: Option<u64>,
-    /// Updates at its end, those before the branch included [default: as many more as is customary].
+    /// Updates at its end, those before the branch included [default: as many more as is
+    /// customary].
     pub updates: Option<u64>,
     /// Departures from the optimizer, for this arm alone.
     #[serde(default)]

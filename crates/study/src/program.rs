@@ -105,7 +105,8 @@ impl Commanded {
         for (name, hash) in &self.files {
             if hash_file(folder, name)? != *hash {
                 let what = format!("{}: it has changed", folder.join(name).display());
-                let hint = "a unit is named by the bytes of its files: put them back, or load the study again";
+                let hint = "a unit is named by the bytes of its files: put them back, or load the \
+                            study again";
                 return Err(StudyError::invalid(what, hint));
             }
         }

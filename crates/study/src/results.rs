@@ -1,4 +1,5 @@
-//! What became of a study's units: read from their records, or from tables where those are not handed on.
+//! What became of a study's units: read from their records, or from tables where those are not
+//! handed on.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -141,8 +142,8 @@ impl<'a> Results<'a> {
         self.outcome(place).map_or(&[], |outcome| &outcome.evaluations)
     }
 
-    /// A measured quantity (`name`, `name/part` or `name/part/cut`) of a place. The outer `None` says
-    /// that this place measures something else.
+    /// A measured quantity (`name`, `name/part` or `name/part/cut`) of a place. The outer `None`
+    /// says that this place measures something else.
     pub fn quantity(&self, place: &Place, quantity: &str, at: Option<u64>) -> Option<Option<f64>> {
         let update = self.measured_at(place)?;
         if at.is_some_and(|at| at != update) {

@@ -1,8 +1,8 @@
-//! A pole on a cart swings up and stays, by pushing the cart alone. The policy sees where cart and pole are; how
-//! fast they move it must remember, unless it is told.
+//! A pole on a cart swings up and stays, by pushing the cart alone. The policy sees where cart and
+//! pole are; how fast they move it must remember, unless it is told.
 //!
-//! The pole is a uniform rod of half-length 0.5 m and 0.1 kg on a cart of 1 kg; angles count from upright. A step is
-//! 0.05 s: velocities first, then positions with the new velocities.
+//! The pole is a uniform rod of half-length 0.5 m and 0.1 kg on a cart of 1 kg; angles count from
+//! upright. A step is 0.05 s: velocities first, then positions with the new velocities.
 
 use std::f64::consts::PI;
 use std::num::NonZeroUsize;

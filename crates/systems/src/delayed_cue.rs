@@ -1,8 +1,10 @@
-//! A mass is shown where to go, must wait where it is, and then go there: a task that needs memory as long as the wait.
+//! A mass is shown where to go, must wait where it is, and then go there: a task that needs memory
+//! as long as the wait.
 //!
-//! The target is seen in the first `shown` steps and never again. For `delay` steps every move away from the start
-//! costs, so that the target cannot be kept in the state; then a signal comes, and what costs is the distance from
-//! the target. Position and velocity are seen exactly: nothing but the target must be remembered.
+//! The target is seen in the first `shown` steps and never again. For `delay` steps every move away
+//! from the start costs, so that the target cannot be kept in the state; then a signal comes, and
+//! what costs is the distance from the target. Position and velocity are seen exactly: nothing but
+//! the target must be remembered.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

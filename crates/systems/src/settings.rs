@@ -105,10 +105,10 @@ impl From<TraceError> for SettingsError {
 
 /// The settings of a kind of system. Their JSON, every default filled in, is what identifies it.
 ///
-/// **Phases.** A system that is trained in phases (pretraining, then training) has a setting that says
-/// which one it is in; its loss, its optimizer and its budget follow from that setting, and an arm of a
-/// study overrides it like any other. An arm that branches into another phase keeps the parameters and
-/// starts its optimizer anew.
+/// **Phases.** A system that is trained in phases (pretraining, then training) has a setting that
+/// says which one it is in; its loss, its optimizer and its budget follow from that setting, and an
+/// arm of a study overrides it like any other. An arm that branches into another phase keeps the
+/// parameters and starts its optimizer anew.
 pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'static {
     /// Its name on the command line and in files.
     const NAME: &'static str;
@@ -116,8 +116,9 @@ pub trait Settings: Serialize + DeserializeOwned + Default + Send + Sync + 'stat
     /// Options that commands offer for it.
     const FLAGS: &'static [Flag] = &[];
 
-    /// Values that settings leave out when they are written, since files of before there was a choice do not
-    /// have them: the key (`policy.mixer`) and the value that is left out, as text or as JSON writes it.
+    /// Values that settings leave out when they are written, since files of before there was a
+    /// choice do not have them: the key (`policy.mixer`) and the value that is left out, as text or
+    /// as JSON writes it.
     const UNWRITTEN: &'static [(&'static str, &'static str)] = &[];
 
     /// What it did when results named it by settings and data alone; without results from then,

@@ -1,9 +1,9 @@
 //! `backcut export`: one batch with everything another framework needs to check a gradient.
 //!
-//! The file holds what went in (parameters, initial states, references, standardised noise, what is fed
-//! from outside), what came out (tokens, states, actions, losses), and per cut the gradient of the summed loss and the update
-//! that clip and optimizer would really make from this state. Nothing is trained. With `--panel` it holds the
-//! evaluation panel instead.
+//! The file holds what went in (parameters, initial states, references, standardised noise, what is
+//! fed from outside), what came out (tokens, states, actions, losses), and per cut the gradient of
+//! the summed loss and the update that clip and optimizer would really make from this state.
+//! Nothing is trained. With `--panel` it holds the evaluation panel instead.
 
 mod panel;
 
@@ -49,7 +49,8 @@ pub struct Args {
     /// Working precision of the rollout, the gradients and the file
     #[arg(long, value_parser = ["f32", "f64"], default_value = "f32")]
     precision: String,
-    /// Write the evaluation panel instead of a batch: every tap, attention, and what probes and donors need
+    /// Write the evaluation panel instead of a batch: every tap, attention, and what probes and
+    /// donors need
     #[arg(long, conflicts_with_all = ["cuts", "stream", "precision"])]
     panel: bool,
     /// The file to write
@@ -206,7 +207,8 @@ fn optimizer(optimizer: &Optimizer, step: u64) -> Result<Value> {
     Ok(form)
 }
 
-/// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called NAME.
+/// What the program read and what came out, `[step][row][column]`; a tap `next_NAME` is called
+/// NAME.
 fn add_values<R: Real>(tensors: &mut Tensors, rollout: &Rollout<R>) {
     let (program, rows, steps) = (rollout.program(), rollout.rows(), rollout.steps());
     let carried = program.states().iter().chain(program.registers());
@@ -266,8 +268,10 @@ fn describe<R: Real>(
             "update": "theta' - theta of one step of config.optimizer, clipped, from this state",
             "input": "the numbers behind the batch, as the system's sampler drew them",
             "read": "inputs of the step program, initial values of its states beside them",
-            "output": "taps of the step program, [step][row][column]; a state is the one after the step",
-            "fed": "constants in place of a value at the steps of forward.fed, its end not included",
+            "output": "taps of the step program, [step][row][column]; a state is the one after the \
+                       step",
+            "fed": "constants in place of a value at the steps of forward.fed, its end not \
+                    included",
             "forward": "the first steps, forward.prefix of them, have no loss and pass no gradient",
             "constants": "what the system computes with and its settings do not show",
         },

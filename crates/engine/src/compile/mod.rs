@@ -1,4 +1,5 @@
-//! From a traced step to a program: where values and adjoints lie, what is fused, what runs in columns.
+//! From a traced step to a program: where values and adjoints lie, what is fused, what runs in
+//! columns.
 
 mod columns;
 pub(crate) mod graph;

@@ -1,5 +1,5 @@
-//! How the rule of [`crate::ledger::status`] is applied to a study's entries: which of them can grant a
-//! contrast, and, if none can, what stands in the way.
+//! How the rule of [`crate::ledger::status`] is applied to a study's entries: which of them can
+//! grant a contrast, and, if none can, what stands in the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -79,9 +79,9 @@ impl fmt::Display for Bearer<'_> {
 
 pub(crate) type History<'a> = [(Bearer<'a>, &'a Frozen)];
 
-/// The contrast of that name as an entry means it, with its sample and who shares its level, where the entry
-/// does not spell them out: one of version 1, or one whose sources are drawn. Told by whoever understands
-/// studies; none if it cannot be told.
+/// The contrast of that name as an entry means it, with its sample and who shares its level, where
+/// the entry does not spell them out: one of version 1, or one whose sources are drawn. Told by
+/// whoever understands studies; none if it cannot be told.
 pub type Recall<'a> = dyn Fn(&Entry, &Contrast) -> Option<Contrast> + 'a;
 
 /// The rule. `ran` adds what only results can tell.
@@ -157,8 +157,8 @@ fn same_sample<'c>(
     }
 }
 
-/// The first entry of the unbroken run, up to the latest, that has the contrast in this wording; none
-/// if the latest does not.
+/// The first entry of the unbroken run, up to the latest, that has the contrast in this wording;
+/// none if the latest does not.
 pub(crate) fn standing_since(history: &History, contrast: &Contrast) -> Option<usize> {
     let stands =
         |frozen: &Frozen| frozen.contrast(&contrast.name).is_some_and(|c| c.same_wording(contrast));

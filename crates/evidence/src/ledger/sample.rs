@@ -1,8 +1,8 @@
 //! What a contrast is computed from: which unit fills which place.
 //!
-//! A wording says little. `[F_SG@hidden] - [FF@hidden] > 0` reads the same over eight sources and over
-//! the five that suit, with the arms' cuts exchanged, at update 400 and at 800. So a commitment holds the whole
-//! mapping, and a row is granted only if it uses exactly that.
+//! A wording says little. `[F_SG@hidden] - [FF@hidden] > 0` reads the same over eight sources and
+//! over the five that suit, with the arms' cuts exchanged, at update 400 and at 800. So a
+//! commitment holds the whole mapping, and a row is granted only if it uses exactly that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use backcut_files::Hash;
 
 /// Cell -> point -> source -> units. The texts mean nothing here; they are compared.
 ///
-/// One place may be filled by several units, in an order that matters: a quantity that one measurement
-/// of a state does not find may stand in another.
+/// One place may be filled by several units, in an order that matters: a quantity that one
+/// measurement of a state does not find may stand in another.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sample {

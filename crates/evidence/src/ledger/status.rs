@@ -3,22 +3,22 @@
 //! A contrast is granted by **one entry** of its study, the earliest that can:
 //!
 //! - it stands in that entry, and in every later entry of the study, with the same wording (family,
-//!   expression, direction). An amendment that leaves it alone changes nothing; one that rewords it or
-//!   drops it ends what the earlier entries could grant;
-//! - it uses **exactly the sample** that the entry froze: the same unit in every place (cell, point,
-//!   source), none more and none fewer ([`crate::ledger::Sample`]);
+//!   expression, direction). An amendment that leaves it alone changes nothing; one that rewords it
+//!   or drops it ends what the earlier entries could grant;
+//! - it uses **exactly the sample** that the entry froze: the same unit in every place (cell,
+//!   point, source), none more and none fewer ([`crate::ledger::Sample`]);
 //! - every result in it is listed there, as *new* or as *reused*;
 //! - every new one ran under that entry or a later one;
-//! - every reused one still has the content that was listed. Such results were known, and so were those
-//!   that existed under another name ([`crate::ledger::Frozen::known`]); the status says so wherever it is
-//!   printed. Whole cells may be known, never some of a cell's sources, and what is new must have an
-//!   influence: a contrast of nothing but known results predicts nothing;
+//! - every reused one still has the content that was listed. Such results were known, and so were
+//!   those that existed under another name ([`crate::ledger::Frozen::known`]); the status says so
+//!   wherever it is printed. Whole cells may be known, never some of a cell's sources, and what is
+//!   new must have an influence: a contrast of nothing but known results predicts nothing;
 //! - a unit that an earlier entry of the same study lists as new stays the study's own, whatever an
 //!   amendment calls it: an amendment cannot take over results that it has seen.
 //!
-//! Then it is *prespecified*; and *confirmatory* if besides it uses nothing reused and the entry knew
-//! of no result on the study's sources. Otherwise it is *post hoc*. A contrast that predicts nothing,
-//! or asks for no more, is *descriptive*. A study gets what it asks for if that is less.
+//! Then it is *prespecified*; and *confirmatory* if besides it uses nothing reused and the entry
+//! knew of no result on the study's sources. Otherwise it is *post hoc*. A contrast that predicts
+//! nothing, or asks for no more, is *descriptive*. A study gets what it asks for if that is less.
 //!
 //! A result carries the ledger's head at the time it ran. Whoever computed it honestly could not
 //! have known that hash earlier; but a head is text, and a text can be rewritten. Where the entry
@@ -91,8 +91,8 @@ pub fn check_asks(ledger: &Ledger, proposed: &Frozen, recall: &Recall) -> Result
     Ok(())
 }
 
-/// A study gets what it asks for if that is less: the least that any entry of the run asks, so that no
-/// later entry can ask for more than the first.
+/// A study gets what it asks for if that is less: the least that any entry of the run asks, so that
+/// no later entry can ask for more than the first.
 fn cap(history: &History, contrast: &Contrast, granted: Granted) -> Granted {
     let Some(first) = grounds::standing_since(history, contrast) else { return granted };
     let asked = history[first..].iter().filter_map(|(place, frozen)| {

@@ -43,8 +43,8 @@ pub struct Start {
 
 /// A run as configured. [`RunConfig::check`] turns it into something that can run.
 ///
-/// What names the state that a branch starts from is left to `S`: a run in a folder names a checkpoint
-/// by its hashes ([`Start`]), a study names the unit that will have made it.
+/// What names the state that a branch starts from is left to `S`: a run in a folder names a
+/// checkpoint by its hashes ([`Start`]), a study names the unit that will have made it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "S: Deserialize<'de>"))]
 pub struct RunConfig<S = Start> {

@@ -67,9 +67,9 @@ impl Restored {
         BatchKey { seed: config.seed, stream: *stream, update: self.state.update }
     }
 
-    /// Where a branch under `built` starts. Another phase keeps the parameters and begins its optimizer
-    /// anew, and so does an optimizer whose memory means something else (SGD's velocity against Adam's
-    /// moments); anything else carries over whole.
+    /// Where a branch under `built` starts. Another phase keeps the parameters and begins its
+    /// optimizer anew, and so does an optimizer whose memory means something else (SGD's velocity
+    /// against Adam's moments); anything else carries over whole.
     pub fn branch(&self, built: &Built, optimizer: &Optimizer) -> Branch {
         let mut state = self.state.clone();
         if built.phase != self.built.phase || !optimizer.remembers_like(self.optimizer()) {

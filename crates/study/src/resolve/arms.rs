@@ -67,7 +67,8 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// That a system of the file's own is the one of sources that are taken over, whose conditions say what runs.
+    /// That a system of the file's own is the one of sources that are taken over, whose conditions
+    /// say what runs.
     fn check_taken_over(&self, grid: &Grid) -> Result<(), StudyError> {
         let Some(system) = &self.file.system else { return Ok(()) };
         for (label, theirs) in &grid.conditions {
@@ -281,7 +282,8 @@ impl Resolver<'_> {
     }
 }
 
-/// The cut of an arm; single edges by their whole names, so that one cut has one id however it is written.
+/// The cut of an arm; single edges by their whole names, so that one cut has one id however it is
+/// written.
 fn plain_cut(text: &str, built: &BTreeMap<usize, Arc<Built>>) -> Result<Cut, StudyError> {
     let cut: Cut = text.parse().map_err(StudyError::from_hinted::<CutError>)?;
     if cut.parts.is_empty() {

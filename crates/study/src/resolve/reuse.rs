@@ -100,8 +100,8 @@ impl Resolver<'_> {
     }
 }
 
-/// The conditions of our grid under which a reused arm has run, with our seeds among its own; beside each
-/// the same condition of theirs.
+/// The conditions of our grid under which a reused arm has run, with our seeds among its own;
+/// beside each the same condition of theirs.
 fn matching(
     ours: &Grid,
     theirs: &Grid,

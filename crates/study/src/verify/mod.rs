@@ -1,8 +1,8 @@
 //! Is the folder what it claims to be?
 //!
-//! Everything in it is looked at: the ledger's chain ([`backcut_evidence::ledger::verify`]), every record
-//! with what lies beside it and what it started from (`records`), the copies of studies, every
-//! table against the records or, where those are not handed on, against the other tables
+//! Everything in it is looked at: the ledger's chain ([`backcut_evidence::ledger::verify`]), every
+//! record with what lies beside it and what it started from (`records`), the copies of studies,
+//! every table against the records or, where those are not handed on, against the other tables
 //! (`tables`), and that nothing lies there which nobody lists. What the ledger froze is listed with
 //! what became of it, also what was never run.
 

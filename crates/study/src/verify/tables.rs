@@ -1,4 +1,5 @@
-//! Tables: against the records they were made of, or against each other where those are not handed on.
+//! Tables: against the records they were made of, or against each other where those are not handed
+//! on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -268,8 +269,8 @@ fn against(
     Ok(())
 }
 
-/// Units by state, those that are not done yet together: a unit that was running when the tables were made
-/// may have stopped since.
+/// Units by state, those that are not done yet together: a unit that was running when the tables
+/// were made may have stopped since.
 fn settled(states: &Json) -> [u64; 4] {
     let count = |state: &str| states[state].as_u64().unwrap_or(0);
     let open = count("running") + count("interrupted") + count("pending");
@@ -302,8 +303,8 @@ fn first_difference(there: &[u8], here: &[u8]) -> usize {
     1 + there.iter().zip(&here).take_while(|(a, b)| a == b).count()
 }
 
-/// The rows of an analysis against the same rows, computed again. Of `narrowed` results only rows of errors
-/// can be told; entries of the first form were told in other words.
+/// The rows of an analysis against the same rows, computed again. Of `narrowed` results only rows
+/// of errors can be told; entries of the first form were told in other words.
 fn verify_rows(
     file: &Path,
     there: &[AnalysisRow],
@@ -340,7 +341,8 @@ fn verify_rows(
             verified.problem(format!("{place}: the ledger gives another reason: {}", here.why));
         }
         let (status, why) = (here.status.clone(), here.why.clone());
-        // The status that each states decides whether it has a verdict; a stated one was compared above.
+        // The status that each states decides whether it has a verdict; a stated one was compared
+        // above.
         let there = AnalysisRow { status, why, ..there.clone() }.told_like(there);
         if there != here.clone().told_like(&there) {
             verified.problem(format!("{place}: not what the results give"));
@@ -352,8 +354,8 @@ fn verify_rows(
     }
 }
 
-/// The list of freezes beside the tables must be that of the ledger beside it. What became of each may
-/// have changed since.
+/// The list of freezes beside the tables must be that of the ledger beside it. What became of each
+/// may have changed since.
 pub(super) fn verify_freezes(above: &Path, folder: &Store, verified: &mut Verified) {
     let path = above.join(format!("{}.csv", names::FREEZES));
     if !path.exists() {

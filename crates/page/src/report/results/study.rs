@@ -324,7 +324,8 @@ impl Study {
         self.about.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// Units by state, sorted by state, without those of other studies; endpoints stand in if there is no table of units.
+    /// Units by state, sorted by state, without those of other studies; endpoints stand in if there
+    /// is no table of units.
     pub fn states(&self) -> BTreeMap<&'static str, usize> {
         let mut states = BTreeMap::new();
         for unit in self.units.iter().filter(|u| u.origin.is_empty()) {
