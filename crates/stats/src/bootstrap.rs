@@ -211,35 +211,62 @@ pub fn mean_interval(
     Ok([ends[0], ends[1]])
 }
 
+/// Picks that are kept at most: 64 MB of them, so 335 units in 100,000 draws. Of more units they
+/// are drawn again for every question, which takes time and no memory.
+const MOST_KEPT: usize = 32 << 20;
+
 /// The picks of many draws over plain units, made once and summed over as often as is asked: most
 /// of an interval's time goes into drawing.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     units: Units,
     draws: usize,
-    /// Draw by draw. There are fewer than [`crate::limit::LARGE`] units.
+    seed: u64,
+    /// Draw by draw; none where they are too many. There are fewer than [`crate::limit::LARGE`]
+    /// units.
     picks: Vec<u16>,
 }
 
 impl Kept {
     pub(crate) fn new(count: usize, draws: usize, seed: u64) -> Self {
-        let units = Units::plain(count);
-        let mut picks = Vec::with_capacity(draws * count);
-        units.resample(draws, seed, |_, drawn| picks.extend(drawn.iter().map(|p| *p as u16)));
-        Self { units, draws, picks }
+        Self::up_to(MOST_KEPT, count, draws, seed)
+    }
+
+    fn up_to(most: usize, count: usize, draws: usize, seed: u64) -> Self {
+        let mut kept = Self { units: Units::plain(count), draws, seed, picks: Vec::new() };
+        if draws * count <= most {
+            let mut picks = Vec::with_capacity(draws * count);
+            kept.blocks(draws, &mut |_, drawn| picks.extend_from_slice(drawn));
+            kept.picks = picks;
+        }
+        kept
     }
 
     /// What [`Units::means`] gives with the same draws and seed.
     pub(crate) fn means(&self, columns: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, StatsError> {
-        let visit_by = |draws: usize, visit: &mut dyn FnMut(usize, &[u16])| {
-            for (block, picks) in self.picks.chunks(draws * self.units.len()).enumerate() {
-                visit(block * draws, picks);
-            }
-        };
         match columns.len() {
-            0..=2 => self.units.sums::<1, LANES, u16>(columns, self.draws, |v| visit_by(LANES, v)),
-            _ => self.units.sums::<LANES, 1, u16>(columns, self.draws, |v| visit_by(1, v)),
+            0..=2 => self.units.sums::<1, LANES, _>(columns, self.draws, |v| self.blocks(LANES, v)),
+            _ => self.units.sums::<LANES, 1, _>(columns, self.draws, |v| self.blocks(1, v)),
         }
+    }
+
+    /// Calls `visit` with the first of every so many draws, and their picks.
+    fn blocks(&self, draws: usize, visit: &mut dyn FnMut(usize, &[u16])) {
+        let length = draws * self.units.len();
+        for (block, picks) in self.picks.chunks(length).enumerate() {
+            visit(block * draws, picks);
+        }
+        if !self.picks.is_empty() {
+            return;
+        }
+        let mut picks = Vec::new();
+        self.units.resample(self.draws, self.seed, |draw, drawn| {
+            picks.extend(drawn.iter().map(|pick| *pick as u16));
+            if picks.len() == length || draw + 1 == self.draws {
+                visit(draw / draws * draws, &picks);
+                picks.clear();
+            }
+        });
     }
 }
 
@@ -343,20 +370,24 @@ mod tests {
     }
 
     #[test]
-    fn picks_that_were_kept_are_those_that_would_be_drawn() {
+    fn picks_are_those_that_would_be_drawn_whether_kept_or_drawn_again() {
         let columns = [vec![1.0, 2.0, 4.0, 8.0, 16.0], vec![0.1, 0.7, 0.3, 0.9, 0.2]];
         let drawn = Units::plain(5).means(&columns, 1000, 3).unwrap();
-        let kept = Kept::new(5, 1001, 3);
-        let first = |means: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
-            means.into_iter().map(|column| column[..1000].to_vec()).collect()
-        };
-        assert_eq!(first(kept.means(&columns).unwrap()), drawn);
-        assert_eq!(first(kept.means(&columns[1..]).unwrap()), drawn[1..]);
-        let many = [columns.clone(), columns.clone()].concat();
-        assert_eq!(first(kept.means(&many).unwrap()), [drawn.clone(), drawn].concat());
-        // The last draws are fewer than are summed together.
-        let last = Units::plain(5).means(&columns, 1001, 3).unwrap();
-        assert_eq!(kept.means(&columns).unwrap(), last);
+        for (most, count) in [(5005, 5005), (5004, 0)] {
+            let kept = Kept::up_to(most, 5, 1001, 3);
+            assert_eq!(kept.picks.len(), count);
+            let first = |means: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+                means.into_iter().map(|column| column[..1000].to_vec()).collect()
+            };
+            assert_eq!(first(kept.means(&columns).unwrap()), drawn);
+            assert_eq!(first(kept.means(&columns[1..]).unwrap()), drawn[1..]);
+            let many = [columns.clone(), columns.clone()].concat();
+            let twice = [drawn.clone(), drawn.clone()].concat();
+            assert_eq!(first(kept.means(&many).unwrap()), twice);
+            // The last draws are fewer than are summed together.
+            let last = Units::plain(5).means(&columns, 1001, 3).unwrap();
+            assert_eq!(kept.means(&columns).unwrap(), last);
+        }
     }
 
     #[test]
