@@ -1,5 +1,6 @@
 //! What several commands share: parsing cuts and streams, reading checkpoints, default runs.
 
+use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -80,7 +81,8 @@ pub fn print_json(value: &impl Serialize) -> Result<Verdict> {
 
 /// Writes a file that an option names.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
-    backcut_files::replace(path, bytes.as_ref()).map_err(|error| cannot_write(path, &error))
+    backcut_study::replace(path, |mut file| file.write_all(bytes.as_ref()).map(|()| file))
+        .map_err(|error| cannot_write(path, &error))
 }
 
 /// Why a file was not written.

@@ -103,7 +103,7 @@ pub use cell::Cell;
 pub use error::StudyError;
 pub use plan::{Place, Plan, Unit};
 pub use resolve::EVALUATE_EVERY;
-pub use store::{Recorded, Store};
+pub use store::{Recorded, Store, replace};
 pub use study::{Arm, Grid, Measured, Study, StudyFamily};
 pub use tools::Tools;
 pub use unit::{Definition, Measuring, StateOf, UnitId};

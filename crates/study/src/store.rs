@@ -19,7 +19,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -256,6 +256,18 @@ pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
     backcut_files::place(path, mark(), bytes).map_err(StudyError::io(path))
 }
 
+/// Puts a file that somebody asked for by its path there, whole or not at all, and waits until it
+/// is. What killed processes of this machine left of it goes.
+pub fn replace<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(fs::File) -> Result<fs::File, E>,
+) -> Result<(), E> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sweep(folder, &path.file_name().unwrap_or_default().to_string_lossy());
+    backcut_files::place_with(path, mark(), write)?;
+    Ok(backcut_files::sync_folder(path)?)
+}
+
 /// Makes a folder for what will stand at `path` once it is whole, under a name that only its maker
 /// knows.
 pub(crate) fn beginning(path: &Path) -> Result<PathBuf, StudyError> {
@@ -308,6 +320,26 @@ mod tests {
         sweep(folder.path(), "log");
         assert!(!path(&names[0]).exists());
         assert!(names[1..].iter().all(|name| path(name).exists()));
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_of_a_file_goes_when_it_is_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cost.csv");
+        let dead = Owner { began: 1, ..Owner::this() }.mark();
+        let (left, living) =
+            (format!(".cost.csv.{dead}.3.tmp"), format!(".cost.csv.{}.3.tmp", mark()));
+        for name in [&left, &living] {
+            fs::write(folder.path().join(name), "half").unwrap();
+        }
+        replace::<io::Error>(&path, |mut file| {
+            io::Write::write_all(&mut file, b"x").map(|()| file)
+        })
+        .unwrap();
+        let mut names = list(folder.path()).unwrap();
+        names.sort();
+        assert_eq!(names, [living, "cost.csv".to_owned()]);
+        assert_eq!(fs::read(&path).unwrap(), b"x");
     }
 
     #[test]

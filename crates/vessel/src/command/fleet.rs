@@ -2,8 +2,7 @@
 //! did.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, IntoInnerError};
 use std::path::{Path, PathBuf};
 
 use crate::{Fleet, Reserved, Statistics, Tracks, store};
@@ -70,10 +69,12 @@ pub fn run(args: &Args) -> Result<Verdict> {
 }
 
 fn write_csv(fleet: &Fleet, path: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| cannot_write(path, &error);
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    fleet.write_csv(&mut file).map_err(failed)?;
-    file.flush().map_err(failed)
+    let write = |file| {
+        let mut out = BufWriter::new(file);
+        fleet.write_csv(&mut out)?;
+        out.into_inner().map_err(IntoInnerError::into_error)
+    };
+    backcut_study::replace(path, write).map_err(|error| cannot_write(path, &error))
 }
 
 /// Shares of both, bin by bin.

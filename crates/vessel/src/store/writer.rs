@@ -212,5 +212,5 @@ fn publish(
     path: &Path,
     write: impl FnOnce(File) -> Result<File, AisError>,
 ) -> Result<(), AisError> {
-    backcut_files::place_with(path, "", write).map_err(|error| error.at(path))
+    backcut_study::replace(path, write).map_err(|error| error.at(path))
 }
