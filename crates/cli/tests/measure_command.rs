@@ -138,6 +138,35 @@ fn wrong_input_is_answered_with_a_hint() {
     assert_eq!(backcut(here, "measure chain").status.code(), Some(2));
 }
 
+/// Names of tensors, arms and files are others' words, and a table is opened by a spreadsheet.
+#[test]
+fn names_of_a_file_of_gradients_do_nothing_in_a_table() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    let (part, arms) = ("w\u{1b}[2J", ["=cmd|", "b\u{202e}"]);
+    let entry = |at: usize| {
+        let places = [8 * at, 8 * at + 8];
+        serde_json::json!({"dtype": "F32", "shape": [2], "data_offsets": places})
+    };
+    let header: serde_json::Map<_, _> = arms
+        .iter()
+        .enumerate()
+        .map(|(at, arm)| (format!("gradient/{arm}/{part}"), entry(at)))
+        .collect();
+    let header = serde_json::to_vec(&header).unwrap();
+    let numbers = [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_le_bytes).concat();
+    let file = [&(header.len() as u64).to_le_bytes(), header.as_slice(), &numbers].concat();
+    std::fs::write(here.join("=a.safetensors"), file).unwrap();
+    fine(here, "measure gradients =a.safetensors --out o");
+    let csv = std::fs::read_to_string(here.join("o/gradients.csv")).unwrap();
+    let is_harmless = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
+    assert!(csv.chars().all(is_harmless), "{csv:?}");
+    for shown in ["w[U+001B][2J", "b[U+202E]", ",'=cmd|,", "\n'=a.safetensors,"] {
+        assert!(csv.contains(shown), "{shown}: {csv}");
+    }
+    assert!(!csv.contains(",=") && !csv.contains("\n="), "{csv}");
+}
+
 /// The same numbers, once from a checkpoint and once from the file that `export` wrote: the same
 /// text.
 #[test]

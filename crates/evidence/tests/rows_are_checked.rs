@@ -7,6 +7,7 @@ use backcut_evidence::ledger::Status;
 use backcut_evidence::tables::rows::{AnalysisRow, ERROR, Observation, ProvenanceRow, UnitRow};
 use backcut_evidence::tables::{Judgement, UnitState, Work, from_csv, to_csv};
 use backcut_stats::Verdict;
+use backcut_text::escape::lines;
 use proptest::prelude::*;
 
 fn row() -> Observation {
@@ -140,8 +141,11 @@ proptest! {
         value in proptest::option::of(proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL),
         update: u64,
     ) {
-        // White space at the ends of an entry is not kept, so there is none.
-        let note = words.trim().to_owned();
+        // White space at the ends of an entry is not kept, so there is none; controls are shown.
+        let told = Observation { note: words.trim().to_owned(), ..row() };
+        let told: Vec<Observation> = from_csv(&to_csv(&[told]).unwrap()).unwrap();
+        let note = told[0].note.clone();
+        prop_assert_eq!(&note, &lines(words.trim()));
         let row = Observation { note: note.clone(), arm: note, value, update, ..row() };
         let read: Vec<Observation> = from_csv(&to_csv(std::slice::from_ref(&row)).unwrap()).unwrap();
         prop_assert_eq!(read, [row]);

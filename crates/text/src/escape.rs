@@ -112,12 +112,17 @@ pub fn latex(text: &str) -> String {
     out
 }
 
-/// One field of a CSV file. Text that a spreadsheet would run as a formula is quoted by an
-/// apostrophe.
-pub fn csv(text: &str) -> String {
+/// Text for a cell that whoever writes the CSV quotes. What a spreadsheet would run as a formula
+/// gets an apostrophe.
+pub fn cell(text: &str) -> String {
     let text = plain(text);
     let runs = text.starts_with(['=', '+', '@', '-']) && text.parse::<f64>().is_err();
-    let text = if runs { format!("'{text}") } else { text };
+    if runs { format!("'{text}") } else { text }
+}
+
+/// One field of a CSV file: a [`cell`], quoted.
+pub fn csv(text: &str) -> String {
+    let text = cell(text);
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 

@@ -1,5 +1,9 @@
 //! Rows to CSV and back.
 
+use std::borrow::Cow;
+
+use backcut_text::escape::lines;
+
 use crate::tables::row::Row;
 
 /// What is wrong with a table.
@@ -19,15 +23,25 @@ impl From<csv::Error> for TableError {
     }
 }
 
-/// The rows as CSV below a header, quoted where needed.
+/// The rows as CSV below a header, quoted where needed. Characters that would act on a terminal or
+/// reorder what surrounds them are shown by their code point.
 pub fn to_csv<R: Row>(rows: &[R]) -> Result<Vec<u8>, TableError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(R::COLUMNS.iter().map(|column| column.name))?;
     for row in rows {
         let fields = row.fields();
-        writer.write_record(fields.iter().map(|field| field.as_deref().unwrap_or_default()))?;
+        let texts = fields.iter().map(|field| harmless(field.as_deref().unwrap_or_default()));
+        for text in texts {
+            writer.write_field(&*text)?;
+        }
+        writer.write_record(None::<&[u8]>)?;
     }
     writer.into_inner().map_err(|error| csv::Error::from(error.into_error()).into())
+}
+
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_plain = text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    if is_plain { Cow::Borrowed(text) } else { Cow::Owned(lines(text)) }
 }
 
 /// Reads CSV with a header, columns in any order. White space around an entry is not part of it.

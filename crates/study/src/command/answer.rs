@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use backcut_lab::measure::Finding;
+use backcut_text::escape::plain;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -187,7 +188,7 @@ fn found(findings: Findings) -> Result<Vec<Finding>, String> {
     for Listed { quantity, cut, part, value, note } in listed {
         let name = format!("{quantity}/{part}/{cut}");
         let is_formula = [&quantity, &part, &cut, &note].into_iter().any(|text| is_formula(text));
-        let is_odd = name.chars().any(char::is_control) || quantity.contains('/');
+        let is_odd = plain(&name) != name || quantity.contains('/');
         if quantity.is_empty() || is_odd || is_formula {
             return Err(format!("a finding cannot be called {quantity:?}"));
         }
@@ -262,7 +263,8 @@ mod tests {
         assert_eq!((&*named[0].part, named[0].value), ("all", Some(1.5)));
         assert!(refused(&base(r#"{"norm": "x"}"#)).contains("no number"));
         let formula = r#"[{"quantity": "q", "part": "@x", "value": 1}]"#;
-        for odd in [r#"{"a/b": 1}"#, r#"{"=cmd|": 1}"#, formula] {
+        let turned = "{\"a\u{202e}b\": 1}";
+        for odd in [r#"{"a/b": 1}"#, r#"{"=cmd|": 1}"#, formula, turned] {
             assert!(refused(&base(odd)).contains("cannot be called"), "{odd}");
         }
         let bare = refused(&base(r#"[["norm", "", "all", 1.5, ""]]"#));

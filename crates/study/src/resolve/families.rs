@@ -2,7 +2,7 @@
 
 use backcut_evidence::ledger::Status;
 use backcut_stats::{Bound, Contrast, FamilyParams};
-use backcut_text::nearest;
+use backcut_text::{escape::plain, nearest};
 
 use super::resolver::Resolver;
 use crate::error::StudyError;
@@ -33,7 +33,7 @@ impl Resolver<'_> {
         measured: &[Measured],
     ) -> Result<StudyFamily, StudyError> {
         let family = parse(table)?;
-        if is_formula(&table.name) || table.name.chars().any(char::is_control) {
+        if is_formula(&table.name) || plain(&table.name) != table.name {
             let what = format!("a name {:?}, which a spreadsheet would run", table.name);
             return Err(StudyError::invalid(what, "begin it with a letter or a digit"));
         }

@@ -8,8 +8,8 @@ use backcut_files::{Hash, target_of};
 
 use backcut_evidence::ledger::{Ledger, Status};
 use backcut_evidence::tables::folder::{FORMER, observations};
-use backcut_evidence::tables::names;
 use backcut_evidence::tables::rows::{AnalysisRow, FreezeRow, Observation};
+use backcut_evidence::tables::{from_csv, names};
 use serde_json::Value as Json;
 
 use super::{Folder, Verified};
@@ -234,8 +234,8 @@ fn against(
         let file = path.join(name);
         if name == "analysis.csv" {
             let there: Vec<AnalysisRow> = read(path, names::ANALYSIS)?;
-            let here = &tables.analysis;
-            verify_rows(&file, &there, here, is_narrowed.then_some(results), first_form, verified);
+            let here = from_csv(bytes).map_err(StudyError::bug)?;
+            verify_rows(&file, &there, &here, is_narrowed.then_some(results), first_form, verified);
             continue;
         }
         if name.starts_with(names::OBSERVATIONS) && (is_narrowed || is_former(listed)) {

@@ -6,6 +6,7 @@ use anyhow::Result;
 use backcut_evidence::tables::rows::FindingRow;
 use backcut_evidence::tables::{Plain, to_csv};
 use backcut_lab::measure::{Finding, PERCENTILES, summarise};
+use backcut_text::escape::cell;
 use serde_json::{Value, json};
 
 use super::states::{StateArgs, States};
@@ -95,11 +96,12 @@ impl Results {
         if self.of_state.len() > 1 {
             lists.push(("all", &self.summary));
         }
+        // Names of files, tensors and arms are others' words.
         let row = |label: &str, f: &Finding| FindingRow {
-            checkpoint: label.to_owned(),
+            checkpoint: cell(label),
             quantity: f.quantity.clone(),
-            cut: f.of.to_string(),
-            part: f.part.clone(),
+            cut: cell(&f.of.to_string()),
+            part: cell(&f.part),
             value: f.value.map(Plain),
             note: f.note.clone(),
         };
