@@ -46,7 +46,7 @@ fn a_killed_study_ends_with_the_tables_of_an_undisturbed_one() {
     let duration = clock.elapsed();
     desk.fine("study collect s.toml --out whole");
     let whole = desk.tables("whole", "s");
-    assert_eq!(whole.len(), 5);
+    assert_eq!(whole.len(), 3);
 
     let mut draws = Stream::new(1, "kill times").at(0, 0);
     let (mut kills, mut inside, mut saved, mut in_a_write, mut round) = (0, 0, 0, 0, 0);
