@@ -6,6 +6,7 @@ __version__: str
 class Error(ValueError):
     """Input that makes no sense: what, and on a line of its own a hint."""
 
+def run(line: list[str]) -> int: ...
 def stats(
     file: bytes | None, frame: object | None, columns: list[tuple[str, list[object]]], options: str
 ) -> tuple[str, str, str]: ...

@@ -16,6 +16,7 @@
     reason = "arguments from Python are handed over as they are made"
 )]
 
+mod command;
 mod compare;
 mod credit;
 mod explain;
@@ -54,6 +55,7 @@ pub(crate) fn internal(error: impl std::fmt::Display) -> PyErr {
 fn _backcut(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<Error>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(command::run, module)?)?;
     module.add_function(wrap_pyfunction!(stats::stats, module)?)?;
     module.add_function(wrap_pyfunction!(credit::credit, module)?)?;
     module.add_function(wrap_pyfunction!(explain::cut, module)?)?;

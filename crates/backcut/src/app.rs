@@ -1,8 +1,11 @@
 //! A program over a catalogue: the commands of every program, and those that it adds.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use backcut_study::Tools;
 use backcut_systems::Catalogue;
 use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _};
@@ -106,10 +109,24 @@ impl<'a> App<'a> {
         Self { publication: Some(publication), ..self }
     }
 
-    /// Runs the command line.
+    /// Runs the command line that this process was started with.
     pub fn run(self) -> ExitCode {
+        ExitCode::from(self.answer_to(std::env::args_os()))
+    }
+
+    /// Runs a line for a process that is another program, as Python is; gives its exit code. The
+    /// first word is what jobs that are submitted have to call: this program's path is not it.
+    pub fn run_line(self, line: Vec<OsString>) -> u8 {
+        if let Some(program) = line.first() {
+            // A second line of one process names the same program.
+            let _ = PROGRAM.set(PathBuf::from(program));
+        }
+        self.answer_to(line)
+    }
+
+    fn answer_to(self, line: impl IntoIterator<Item = OsString>) -> u8 {
         let command = self.definition();
-        let matches = match command.clone().try_get_matches() {
+        let matches = match command.clone().try_get_matches_from(line) {
             Ok(matches) => matches,
             Err(answer) => return exit::answer(&answer),
         };
@@ -140,6 +157,14 @@ impl<'a> App<'a> {
         }
         settings::offer_flags(command, &self.catalogue.flags())
     }
+}
+
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The program that has these commands, for scripts that call it later.
+pub(crate) fn program() -> Result<PathBuf> {
+    let known = PROGRAM.get().cloned().map(Ok);
+    known.unwrap_or_else(std::env::current_exe).context("failed to find this program")
 }
 
 /// Runs the command line over a catalogue of systems.

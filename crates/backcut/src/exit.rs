@@ -1,7 +1,6 @@
 //! How a command ends: exit codes and the one error message a user sees.
 
 use std::fmt;
-use std::process::ExitCode;
 
 use backcut_text::Hinted;
 
@@ -65,43 +64,43 @@ impl<T, E: Hinted> Told<T> for Result<T, E> {
 }
 
 /// Prints an error once, to stderr, and turns the outcome into an exit code.
-pub fn report(outcome: anyhow::Result<Verdict>) -> ExitCode {
+pub fn report(outcome: anyhow::Result<Verdict>) -> u8 {
     match outcome.and_then(|verdict| say::flush().map(|()| verdict)) {
-        Ok(Verdict::Fine) => ExitCode::SUCCESS,
-        Ok(Verdict::Failed) => ExitCode::from(1),
-        Ok(Verdict::Interrupted) => ExitCode::from(130),
+        Ok(Verdict::Fine) => 0,
+        Ok(Verdict::Failed) => 1,
+        Ok(Verdict::Interrupted) => 130,
         Err(error) => failed(&error),
     }
 }
 
 /// Prints what the command line itself answers: help, a version, or what is wrong with it.
-pub fn answer(answer: &clap::Error) -> ExitCode {
+pub fn answer(answer: &clap::Error) -> u8 {
     match answer.print() {
         Err(error) if !answer.use_stderr() => failed(&Unsaid::from(error).into()),
-        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2)),
+        _ => u8::try_from(answer.exit_code()).unwrap_or(2),
     }
 }
 
 /// What a shell reports for a closed pipe: `backcut ... | head` is no failure and needs no words.
 const CLOSED_PIPE: u8 = 141;
 
-fn failed(error: &anyhow::Error) -> ExitCode {
+fn failed(error: &anyhow::Error) -> u8 {
     if let Some(unsaid) = error.downcast_ref::<Unsaid>() {
         if unsaid.is_closed_pipe() {
-            return ExitCode::from(CLOSED_PIPE);
+            return CLOSED_PIPE;
         }
         note!(
             "error: {error:#}\nhint: what was computed or written is kept; send the output \
              elsewhere"
         );
-        return ExitCode::from(2);
+        return 2;
     }
     if let Some(user) = error.downcast_ref::<UserError>() {
         note!("error: {error:#}\nhint: {}", user.hint);
-        return ExitCode::from(2);
+        return 2;
     }
     note!("internal error: {error:#}");
-    ExitCode::from(3)
+    3
 }
 
 #[cfg(test)]
@@ -126,10 +125,8 @@ mod tests {
     #[test]
     fn a_closed_pipe_is_no_failure() {
         let broken = |kind: io::ErrorKind| anyhow::Error::from(Unsaid::from(io::Error::from(kind)));
-        let seen = |e: anyhow::Error| format!("{:?}", report(Err(e)));
-        let code = |code: u8| format!("{:?}", ExitCode::from(code));
-        assert_eq!(seen(broken(io::ErrorKind::BrokenPipe).context("in vain")), code(141));
-        assert_eq!(seen(broken(io::ErrorKind::StorageFull)), code(2));
-        assert_eq!(seen(anyhow::anyhow!("a panic")), code(3));
+        assert_eq!(report(Err(broken(io::ErrorKind::BrokenPipe).context("in vain"))), 141);
+        assert_eq!(report(Err(broken(io::ErrorKind::StorageFull))), 2);
+        assert_eq!(report(Err(anyhow::anyhow!("a panic"))), 3);
     }
 }

@@ -1,19 +1,7 @@
-//! The `backcut` binary: the command line over every system of the project, with the paper beside
-//! it.
+//! The `backcut` binary.
 
 use std::process::ExitCode;
 
-use backcut::App;
-use backcut::prelude::Catalogue;
-use backcut_paper::analytic::system::AnalyticConfig;
-use backcut_paper::{Paper, studies};
-use backcut_vessel::system::VesselConfig;
-
 fn main() -> ExitCode {
-    let systems = Catalogue::builtin().with::<AnalyticConfig>().with::<VesselConfig>();
-    App::new(&systems.with_studies(studies::STUDIES))
-        .with(backcut_paper::commands())
-        .with([backcut_vessel::command()])
-        .beside(&Paper)
-        .run()
+    backcut_cli::with(|app| app.run())
 }
