@@ -24,7 +24,12 @@ fn a_study_that_is_read_back_plans_the_same_units() {
             for (arm, other) in study.arms.iter().zip(&again.arms) {
                 assert_eq!(arm.systems, other.systems, "{}: {}", file.display(), arm.name);
             }
-            assert!(Plan::new(&study).units == Plan::new(&again).units, "{}", file.display());
+            let (plan, other) = (Plan::new(&study), Plan::new(&again));
+            assert!(plan.units == other.units && plan.places == other.places, "{}", file.display());
+            for (index, unit) in plan.units.iter().enumerate() {
+                let definition = plan.definition(&study, index as u32);
+                assert_eq!(definition.id(), unit.id, "{}", plan.words(&study, index as u32));
+            }
             read += 1;
         }
     }

@@ -21,12 +21,18 @@ fn published(name: &str) -> (Study, Plan) {
     (study, plan)
 }
 
+/// What ships' studies are is not known here: the paper's tests hold them.
+const OF_SHIPS: [&str; 2] = ["b1-quick.toml", "b3-quick.toml"];
+
 fn all_published() -> Vec<(Study, Plan)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files: BTreeSet<_> = files.filter(|f| f.extension().is_some_and(|e| e == "toml")).collect();
     let name = |file: &Path| file.file_name().unwrap().to_string_lossy().into_owned();
-    let studies: Vec<_> = files.iter().map(|file| published(&name(file))).collect();
+    let names = files.iter().map(|file| name(file));
+    let (ships, names): (Vec<_>, Vec<_>) = names.partition(|n| OF_SHIPS.contains(&n.as_str()));
+    assert_eq!(ships, OF_SHIPS);
+    let studies: Vec<_> = names.iter().map(|name| published(name)).collect();
     assert!(studies.len() > 16, "the paper's, the template");
     studies
 }
@@ -366,7 +372,7 @@ fn what_makes_no_sense_is_refused_with_one_clear_error() {
             "name = \"quadrotor\"",
             "name = \"quadroter\"",
             "s.toml: condition `0.20`: the system `quadroter` is not known",
-            "systems: quadrotor, analytic, vessel, cart-pole, delayed-cue",
+            "systems: quadrotor, cart-pole, delayed-cue",
         ),
         (
             "name = \"tiny\"",
@@ -430,8 +436,8 @@ fn an_arm_comes_from_one_study_only() {
     let reuse = "[[reuse]]\nstudy = \"a.toml\"\narms = [\"FF\"]\n[[reuse]]\nstudy = \
                  \"b.toml\"\narms = [\"FF\"]\n";
     let text = changed("[arms.FF]\ncut = \"FF\"\nupdates = 40\nkeep = [40]\n", reuse);
-    let other = TINY.replace("name = \"tiny\"", "name = \"other\"");
-    let error = study_with(&text, &[("a.toml", TINY), ("b.toml", &other)]).unwrap_err();
+    let [one, other] = ["one", "other"].map(|name| TINY.replace("\"tiny\"", &format!("{name:?}")));
+    let error = study_with(&text, &[("a.toml", &one), ("b.toml", &other)]).unwrap_err();
     let said = "s.toml: reuse: arm `FF` comes from two studies onto the same sources";
     assert_eq!(error.to_string(), said);
 }

@@ -236,7 +236,10 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
         let mut seen = 0;
         for file in std::fs::read_dir(folder).unwrap().flatten() {
-            if file.path().extension().is_none_or(|ending| ending != "toml") {
+            // Ships' studies come back in the paper's tests: their system is not known here.
+            let is_of_ships =
+                ["b1-quick.toml", "b3-quick.toml"].iter().any(|s| *s == file.file_name());
+            if is_of_ships || file.path().extension().is_none_or(|ending| ending != "toml") {
                 continue;
             }
             let study = Study::load(&file.path(), &Catalogue::builtin()).unwrap();
