@@ -111,7 +111,7 @@ impl Bench {
 
 /// The tables that depend on the definitions alone.
 fn tables(folder: &Path) -> Vec<(String, String)> {
-    ["analysis", "curves", "endpoints", "units"]
+    ["analysis", "observations", "units"]
         .map(|name| {
             (name.to_owned(), fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap())
         })

@@ -30,7 +30,7 @@ fn whole(desk: &StudyFolder) {
 fn ends_like_an_undisturbed_one(desk: &StudyFolder, out: &str) {
     desk.fine(&format!("study run s.toml --out {out} --jobs 2 --stale-after 0.2"));
     desk.fine(&format!("study collect s.toml --out {out}"));
-    assert_eq!(desk.tables("whole", "s").len(), 4);
+    assert_eq!(desk.tables("whole", "s").len(), 3);
     assert!(desk.tables(out, "s") == desk.tables("whole", "s"));
     let verified = desk.fine(&format!("study verify {out}"));
     assert!(verified.contains("8 records") && verified.contains("sound"), "{verified}");
