@@ -146,7 +146,7 @@ fn four_graphs_are_trained_mapped_and_ordered() {
 fn labels_lie_in_the_tables_of_the_study_that_is_used(tables: &str, whole: &str) {
     let (four, alone) = (format!("{tables}/four"), format!("{tables}/alone"));
     std::fs::create_dir(&alone).unwrap();
-    for name in ["curves", "units", "measurements"] {
+    for name in ["observations", "units"] {
         let text = std::fs::read_to_string(format!("{four}/{name}.csv")).unwrap();
         let (header, rows) = text.split_once('\n').unwrap();
         let columns: Vec<&str> = header.split(',').collect();

@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(twice(&["head"]), Ok(4));
         for other in [&[][..], &["hea"], &["head.norm"]] {
             let error = twice(other).unwrap_err();
-            let want = "two calls read the parameter `head.weight` (at record.rs:";
+            let want = "two calls read the parameter `head.weight` (at trace.rs:";
             assert!(error.to_string().starts_with(want), "{error}");
             assert!(error.hint().contains("trace.share(\"head\")"), "{}", error.hint());
         }
@@ -268,7 +268,7 @@ mod tests {
         ];
         for (name, mistake) in mistakes {
             let errors = said(mistake);
-            let want = format!("`{name}` mixes values of two traces (at record.rs:");
+            let want = format!("`{name}` mixes values of two traces (at trace.rs:");
             assert!(errors.iter().all(|error| error.starts_with(&want)), "{name}: {errors:?}");
         }
         let none = said(|_, near, far| _ = (near + near, far + far));

@@ -118,22 +118,29 @@ fn drawn_sources_are_confirmatory_by_construction() {
     let mut frozen = study("A", &["stand-in"], &[contrast("H")]);
     frozen.draw = Some(Draw { sources: 2, stamped: NotStamped });
     diary.freeze(frozen.clone());
+    let seeds = diary.ledger.drawn("A", 2).unwrap();
+    let drawn: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let drawn: Vec<&str> = drawn.iter().map(String::as_str).collect();
+    diary.run(&drawn);
     diary.run(&["a.1", "a.2"]);
-    let granted = diary.grant("A", &contrast("H"), &["a.1", "a.2"]);
+    // Sources that others drew are no surprise to them.
+    let others = diary.grant("A", &contrast("H"), &["a.1", "a.2"]);
+    assert_eq!(others.standing().to_string(), "confirmatory");
+    assert!(others.why.contains("others drew its sources"), "{}", others.why);
+    let granted = diary.grant("A", &contrast("H"), &drawn);
     assert_eq!(granted.standing().to_string(), "confirmatory by construction");
     assert!(granted.why.contains("drawn"), "{}", granted.why);
-    let modest = diary.grant("A", &asking("H", Prespecified), &["a.1", "a.2"]).standing();
+    let modest = diary.grant("A", &asking("H", Prespecified), &drawn).standing();
     assert_eq!(modest.to_string(), "prespecified");
     // An amendment does not draw again, and what it has seen is known to it.
-    let seeds = diary.ledger.drawn("A", 2).unwrap();
     let mut amended = frozen;
     amended.contrasts.push(contrast("late"));
     amended.draw = Some(Draw { sources: 3, stamped: NotStamped });
-    amended.known = vec![unit("a.1"), unit("a.2")];
+    amended.known = drawn.iter().map(|name| unit(name)).collect();
     diary.amend(amended);
     assert_eq!(diary.ledger.drawn("A", 3).unwrap()[..2], seeds);
-    diary.expect("A", &contrast("late"), &["a.1", "a.2"], PostHoc, "known by then");
-    diary.expect("A", &contrast("H"), &["a.1", "a.2"], Confirmatory, "by construction");
+    diary.expect("A", &contrast("late"), &drawn, PostHoc, "known by then");
+    diary.expect("A", &contrast("H"), &drawn, Confirmatory, "by construction");
 }
 
 #[test]
@@ -237,10 +244,13 @@ fn an_amendment_of_a_drawn_study_is_not_confirmatory_by_construction() {
     let mut amended = frozen;
     amended.contrasts.push(contrast("late"));
     diary.amend(amended);
-    diary.run(&["a.1", "a.2"]);
-    let late = diary.grant("A", &contrast("late"), &["a.1", "a.2"]);
+    let seeds = diary.ledger.drawn("A", 2).unwrap();
+    let drawn: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let drawn: Vec<&str> = drawn.iter().map(String::as_str).collect();
+    diary.run(&drawn);
+    let late = diary.grant("A", &contrast("late"), &drawn);
     assert_eq!(late.standing().to_string(), "confirmatory");
     assert!(late.why.contains("rests on the heads"), "{}", late.why);
-    let first = diary.grant("A", &contrast("H"), &["a.1", "a.2"]);
+    let first = diary.grant("A", &contrast("H"), &drawn);
     assert_eq!(first.standing().to_string(), "confirmatory by construction");
 }

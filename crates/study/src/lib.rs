@@ -55,7 +55,7 @@
 //! assert_eq!((tally.computed, tally.failed), (8, 0));
 //!
 //! let tables = Results::read(&study, &plan, &store)?.tables(&store, &[])?;
-//! assert_eq!(tables.endpoints.len(), 8);
+//! assert_eq!(tables.units.len(), 8);
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
