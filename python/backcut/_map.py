@@ -47,7 +47,7 @@ class EdgeMap:
             count = sum(int((table < 0).sum()) for table in tables)
             lines.append(f"the update takes {self.drop:.3g} from the held-out loss; it would take more without each of "
                          f"{count} edges (to first order)")
-        return "\n".join([*lines, NOT_ADDED])
+        return _backcut.shown("\n".join([*lines, NOT_ADDED]))
 
     def svg(self) -> str:
         """The maps as a drawing."""

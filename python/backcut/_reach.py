@@ -143,7 +143,7 @@ class Reach:
                 lines.append(f"{t:>4} {' '.join(marks)}".rstrip())
             if reads is not None and (np.tril(np.nan_to_num(reads, nan=1.0) == 0)).any():
                 lines.append("     # credit arrives   . none arrives   - the forward does not read it")
-        return "\n".join(lines)
+        return _backcut.shown("\n".join(lines))
 
     def _repr_svg_(self) -> str:
         panels = []

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ._backcut import Error
+from ._backcut import Error, shown
 from ._table import Table
 
 # Names, even where all of them look like numbers: 0.20 is another condition than 0.2.
@@ -76,7 +76,7 @@ class Results:
         return Table({name: analysis[name] for name in wanted})
 
     def __repr__(self) -> str:
-        return f"Results({str(self.folder)!r}: {', '.join(self.names)})"
+        return shown(f"Results({str(self.folder)!r}: {', '.join(self.names)})")
 
 
 def _typed(column: tuple[str, ...]) -> list[Any]:

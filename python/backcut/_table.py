@@ -7,6 +7,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from . import _backcut
+
 _SHOWN = 60
 
 
@@ -51,24 +53,28 @@ class Table:
     def to_csv(self) -> str:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(zip(*self.columns.values()))
+        writer.writerow(map(_harmless, self.columns))
+        writer.writerows(map(_harmless, values) for values in zip(*self.columns.values()))
         return text.getvalue()
 
     def __repr__(self) -> str:
-        shown = [list(self.columns)]
+        shown = [[_short(name) for name in self.columns]]
         shown += [[_short(value) for value in row.values()] for row in _first(self)]
         widths = [max(len(row[i]) for row in shown) for i in range(len(self.columns))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in shown]
         return "\n".join(lines + _rest(self))
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        head = "".join(f"<th>{html.escape(_short(name))}</th>" for name in self.columns)
         cells = "".join(
             "<tr>" + "".join(f"<td>{html.escape(_short(v))}</td>" for v in row.values()) + "</tr>"
             for row in _first(self))
         rest = "".join(f"<p>{html.escape(line)}</p>" for line in _rest(self))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>{rest}"
+
+
+def _harmless(value: Any) -> Any:
+    return _backcut.shown(value) if isinstance(value, str) else value
 
 
 def _first(table: Table) -> list[dict[str, Any]]:
@@ -82,4 +88,4 @@ def _rest(table: Table) -> list[str]:
 def _short(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else _backcut.shown(str(value))

@@ -50,10 +50,21 @@ pub(crate) fn internal(error: impl std::fmt::Display) -> PyErr {
     pyo3::exceptions::PyRuntimeError::new_err(format!("backcut: {error}"))
 }
 
+/// Text that a terminal can be shown: controls and what reorders lines become their code point.
+#[pyfunction]
+fn shown(text: &str) -> String {
+    backcut_text::escape::lines(text)
+}
+
 /// The compiled half of `backcut`.
 #[pymodule]
 fn _backcut(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("Error", module.py().get_type::<Error>())?;
+    module.add_function(wrap_pyfunction!(shown, module)?)?;
+    let error = module.py().get_type::<Error>();
+    // Whoever raises it: names in it are others' words.
+    let text = c"lambda error: shown(ValueError.__str__(error))";
+    error.setattr("__str__", module.py().eval(text, Some(&module.dict()), None)?)?;
+    module.add("Error", error)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(command::run, module)?)?;
     module.add_function(wrap_pyfunction!(stats::stats, module)?)?;

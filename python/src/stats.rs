@@ -3,6 +3,7 @@
 use arrow_pyarrow::{PyArrowType, Table};
 use backcut_stats::table::RawTable;
 use backcut_stats::{Bound as Ends, Contrast, FamilyParams, Layout, SourceTable, StatsError, text};
+use backcut_text::escape;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyList, PyString};
 
@@ -109,7 +110,11 @@ pub fn stats(
         })
         .map_err(failed)?;
     let json = serde_json::to_string(&report).map_err(internal)?;
-    Ok((json, text::render(&report, title), backcut_page::report::forest(&report, title)))
+    Ok((
+        json,
+        escape::lines(&text::render(&report, title)),
+        backcut_page::report::forest(&report, title),
+    ))
 }
 
 /// The rectangle of columns that are lists.

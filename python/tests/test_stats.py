@@ -1,6 +1,7 @@
 import json
 
 import backcut
+import numpy as np
 import pytest
 
 COST = "cost = [b@0.2] - [a@0.2] > 0"
@@ -84,3 +85,20 @@ def test_a_notebook_gets_a_figure():
     assert "<table>" in report._repr_html_() and "supported" in report._repr_html_()
     assert "cost" in repr(report)
     assert json.dumps(report.data)
+
+
+def test_names_of_others_do_not_act_on_a_terminal(tmp_path):
+    names = {"a": "a\x1b[2J", "b": "b\u202e"}
+    rows = [{**row, "arm": names[row["arm"]]} for row in long_rows()]
+    report = backcut.stats(columns(rows), f"[{names['b']}@0.2] - [{names['a']}@0.2]")
+    compared = backcut.compare({"w\x1b": np.ones(3)}, {name: {"w\x1b": np.ones(3)} for name in names.values()})
+    (tmp_path / "t\u202e.csv").write_text("a\n1\n")
+    with pytest.raises(backcut.Error) as raised:
+        backcut.stats(columns(rows))
+    with pytest.raises(backcut.Error) as own:
+        raise backcut.Error(names["a"])
+    texts = [repr(report), report._repr_html_(), repr(compared), compared._repr_html_(), compared.table.to_csv(),
+             repr(compared.table), repr(backcut.results(tmp_path)), str(raised.value), str(own.value)]
+    for text in texts:
+        assert "[U+001B]" in text or "[U+202E]" in text
+        assert "\x1b" not in text and "\u202e" not in text, repr(text)
