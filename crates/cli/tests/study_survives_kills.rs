@@ -100,8 +100,10 @@ fn a_killed_study_ends_with_the_tables_of_an_undisturbed_one() {
             let left = files(&desk.path(&out).join(folder));
             assert!(left.is_empty(), "left behind: {left:?}");
         }
-        let half = ending(&desk.path(&out).join("units"), ".tmp");
-        assert!(half.is_empty(), "left behind: {half:?}");
+        for folder in ["units", "studies"] {
+            let half = ending(&desk.path(&out).join(folder), ".tmp");
+            assert!(half.is_empty(), "left behind: {half:?}");
+        }
     }
     println!(
         "{kills} kills in {round} rounds, {inside} inside a unit, {saved} with a saved state, \

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StudyError;
 use crate::plan::Plan;
 use crate::program::Surroundings;
-use crate::store::{Store, list, publish};
+use crate::store::{Store, list, publish, sweep};
 use crate::study::{ErrorWords, Study};
 use crate::unit::UnitId;
 
@@ -48,7 +48,9 @@ pub fn note(study: &Study, plan: &Plan, store: &Store) -> Result<(), StudyError>
     };
     let mut text = serde_json::to_string(&note).map_err(StudyError::bug)?;
     text.push('\n');
-    publish(&store.study(&study.name), text.as_bytes())
+    let path = store.study(&study.name);
+    sweep(path.parent().unwrap_or(&path), &study.name);
+    publish(&path, text.as_bytes())
 }
 
 /// The study of a note: to be run, collected or looked at like that of a file.
