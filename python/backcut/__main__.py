@@ -12,7 +12,8 @@ from . import _backcut
 def main() -> int:
     """Runs the line that this process was started with."""
     # What a cluster is told to call later: the script, not the interpreter that runs it.
-    program = shutil.which(sys.argv[0]) or shutil.which("backcut") or sys.argv[0]
+    is_module = os.path.basename(sys.argv[0]) == "__main__.py"
+    program = shutil.which("backcut" if is_module else sys.argv[0]) or sys.argv[0]
     # The command catches what it can stop for, and otherwise ends at once; Python's own handler
     # would wait until the command returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,11 +1,9 @@
 //! A program over a catalogue: the commands of every program, and those that it adds.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use backcut_study::Tools;
 use backcut_systems::Catalogue;
 use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _};
@@ -13,7 +11,7 @@ use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _};
 use crate::commands::report;
 use crate::exit::{self, Verdict};
 use crate::publication::Publication;
-use crate::{Cli, say, settings};
+use crate::{Cli, program, say, settings};
 
 /// A command that not every program has.
 pub struct Extra {
@@ -117,11 +115,12 @@ impl<'a> App<'a> {
     /// Runs a line for a process that is another program, as Python is; gives its exit code. The
     /// first word is what jobs that are submitted have to call: this program's path is not it.
     pub fn run_line(self, line: Vec<OsString>) -> u8 {
-        if let Some(program) = line.first() {
-            // A second line of one process names the same program.
-            let _ = PROGRAM.set(PathBuf::from(program));
+        let mut words = line.into_iter();
+        if let Some(program) = words.next() {
+            program::is_at(program.into());
         }
-        self.answer_to(line)
+        let name = OsString::from(Cli::command().get_name());
+        self.answer_to(std::iter::once(name).chain(words))
     }
 
     fn answer_to(self, line: impl IntoIterator<Item = OsString>) -> u8 {
@@ -157,14 +156,6 @@ impl<'a> App<'a> {
         }
         settings::offer_flags(command, &self.catalogue.flags())
     }
-}
-
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-/// The program that has these commands, for scripts that call it later.
-pub(crate) fn program() -> Result<PathBuf> {
-    let known = PROGRAM.get().cloned().map(Ok);
-    known.unwrap_or_else(std::env::current_exe).context("failed to find this program")
 }
 
 /// Runs the command line over a catalogue of systems.

@@ -29,6 +29,7 @@ mod exit;
 mod look;
 mod optimizer;
 pub mod prelude;
+mod program;
 mod progress;
 mod publication;
 pub mod say;

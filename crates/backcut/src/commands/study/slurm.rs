@@ -10,8 +10,8 @@ use backcut_study::{Store, Tools, commit, note};
 
 use super::Target;
 use super::run::{self, seconds};
-use crate::app;
 use crate::exit::{Told as _, Verdict, user};
+use crate::program;
 use crate::say::{note, outln};
 use backcut_text::{counted, thousands};
 
@@ -48,7 +48,7 @@ pub fn submit(asked: &run::Args, tools: Tools) -> Result<Verdict> {
         vec![format!("--stale-after={stale_after}"), format!("--save-after={}", asked.save_after)];
     let flags = [(asked.only_failed, "--only-failed"), (asked.fail_fast, "--fail-fast")];
     options.extend(flags.iter().filter(|f| f.0).map(|f| f.1.to_owned()));
-    let program = app::program()?;
+    let program = program::path()?;
     let of = (study.name.as_str(), &store);
     let scripts = Scripts::new(of, &program, &options, &shards, slurm.array_limit).told()?;
     let (units, tasks) = (counted(shards.units, "unit"), counted(shards.tasks.len(), "task"));
