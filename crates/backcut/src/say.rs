@@ -7,7 +7,7 @@
 //! ([`backcut_text::escape::lines`]).
 //!
 //! At a terminal, and only there, lines are broken between words and words have colours
-//! ([`crate::look`]). Whether there is colour is `anstream`'s decision: none in a pipe, under
+//! (`crate::look`). Whether there is colour is `anstream`'s decision: none in a pipe, under
 //! `NO_COLOR` and where `TERM=dumb`.
 
 use std::fmt;

@@ -1,7 +1,7 @@
 //! One unit, computed: train, measure or have a program do it, save now and then, leave a record.
 //!
 //! **Short units cost nothing extra.** A unit's saved state is written only after it has computed
-//! for a while ([`Context::save_after`]); a two-second unit that is killed starts again. The order
+//! for a while (`Context::save_after`); a two-second unit that is killed starts again. The order
 //! of a saved state is log, panels, checkpoint, so whatever a kill leaves reaches at least as far
 //! as the checkpoint.
 

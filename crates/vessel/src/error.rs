@@ -75,7 +75,7 @@ pub enum AisError {
     TooLittle(String),
 }
 
-/// Of a file that is being written, whose path is told by [`AisError::at`].
+/// Of a file that is being written, whose path is told by `AisError::at`.
 impl From<io::Error> for AisError {
     fn from(error: io::Error) -> Self {
         Self::Io { path: PathBuf::new(), error }

@@ -45,7 +45,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
 ];
 
 /// What a comparison finds: the gradients against the first arm's, and, with an optimizer, the
-/// layers of the update as [`crate::measure::kinds::update()`] has them.
+/// layers of the update as `measure update` has them.
 pub fn compare<R: Real>(
     described: &Described,
     groups: &[Group],
